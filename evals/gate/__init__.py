@@ -1,0 +1,1 @@
+"""The release gate: policy, comparability, verdicts and their renderings."""

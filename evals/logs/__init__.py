@@ -1,0 +1,1 @@
+"""Readers of evaluation logs: lmms-eval, run folders, lm-eval-harness."""

@@ -1,0 +1,1 @@
+"""Metrics, one ability a file."""

@@ -1,0 +1,1 @@
+"""Paired, clustered inference on sums of sufficient statistics."""

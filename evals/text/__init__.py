@@ -1,0 +1,1 @@
+"""Text normalisation: versioned, visible, and never a change of a number."""

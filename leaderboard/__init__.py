@@ -1,0 +1,1 @@
+"""The run store and the per-slice regression dashboard."""

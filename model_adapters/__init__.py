@@ -1,0 +1,1 @@
+"""lmms-eval model classes, the TLiveOmni models, quantization recipes and serving measurements."""

@@ -1,0 +1,1 @@
+"""The vLLM backend behind `--model tliveomni_vllm`."""

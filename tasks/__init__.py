@@ -1,0 +1,1 @@
+"""Tasks for lmms-eval, the data manifest and the embedded data."""

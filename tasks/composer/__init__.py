@@ -1,0 +1,1 @@
+"""Generators of live-stream samples with exact ground truth."""
