@@ -1,0 +1,1 @@
+"""`tlive run`: one evaluation process a variant, its run folder and journal."""
