@@ -1,0 +1,55 @@
+"""Entry point `lmms_eval.models`: our models become known to lmms-eval, and our tasks with them.
+
+lmms-eval has an entry-point group for models and none for tasks, and it loads the models before it builds its task
+index; so this is where our task folder is added to every `TaskManager`. Nothing heavy is imported here: lmms-eval loads
+this module for every model, ours or not, with vLLM installed or not.
+"""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import Any
+
+from lmms_eval.models.registry_v2 import ModelManifest
+
+import tliveomni_eval.tasks
+
+TASK_FOLDER = str(Path(next(iter(tliveomni_eval.tasks.__path__))).resolve())
+"""The folder to give to lmms-eval's `--include_path` where it loads no plugin (`lmms-eval tasks list`)."""
+
+MODELS: dict[str, tuple[str, str]] = {
+    "tliveomni_vllm": (
+        "tliveomni_eval.model_adapters.vllm_backend.adapter.TLiveOmniVLLM",
+        "vLLM in this process: TLiveOmni and any Qwen3-VL-family checkpoint, 16-bit or quantized",
+    ),
+}
+"""Name of a model: the class lmms-eval loads, and what it is."""
+
+
+def model_manifests() -> list[ModelManifest]:
+    """Our models, as lmms-eval wants them; adds our task folder to lmms-eval's task index on the way."""
+    add_tasks_to_task_managers()
+    return [ModelManifest(model_id=name, chat_class_path=class_path) for name, (class_path, _) in MODELS.items()]
+
+
+def add_tasks_to_task_managers() -> None:
+    """Make every `TaskManager` built from now on read our task folder too; calling it again changes nothing."""
+    from lmms_eval.tasks import TaskManager
+
+    original = TaskManager.initialize_tasks
+    if hasattr(original, "adds_tliveomni_tasks"):
+        return
+
+    @functools.wraps(original)
+    def initialize_tasks(
+        self: Any, include_path: str | list[str] | None = None, include_defaults: bool = True
+    ) -> dict[str, Any]:
+        given = [include_path] if isinstance(include_path, str) else list(include_path or [])
+        if TASK_FOLDER not in given:
+            given.append(TASK_FOLDER)
+        index: dict[str, Any] = original(self, include_path=given, include_defaults=include_defaults)
+        return index
+
+    initialize_tasks.adds_tliveomni_tasks = True  # type: ignore[attr-defined]
+    TaskManager.initialize_tasks = initialize_tasks

@@ -1,0 +1,51 @@
+"""Which folder a task reads: the one the user points at, or the embedded set; and the fingerprint of what it holds."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from tliveomni_eval.tasks.manifest import Sample
+
+DATA_VARIABLE = "TLIVE_DATA"
+EMBEDDED_DATA = Path(__file__).parent / "data"
+
+
+def data_folder(task: str, configured: str | None = None) -> Path:
+    """The folder whose manifest a task reads.
+
+    Args:
+        task: Name of the task; the embedded set lies in a folder of that name.
+        configured: `dataset_kwargs: {data: …}` of the task's YAML, before the environment variable `TLIVE_DATA`.
+    """
+    chosen = configured or os.environ.get(DATA_VARIABLE)
+    return Path(chosen).expanduser() if chosen else EMBEDDED_DATA / task
+
+
+def data_fingerprint(folder: Path, samples: list[Sample]) -> str:
+    """SHA-256 over the samples and the bytes of their media, in order.
+
+    Args:
+        folder: Data folder.
+        samples: Samples of one task, whose media exist.
+
+    Returns:
+        64 hexadecimal digits.
+    """
+    paths = [folder / media.path for sample in samples for media in sample.media]
+    with ThreadPoolExecutor() as pool:
+        media_hashes = list(pool.map(_file_sha256, paths))
+    digest = hashlib.sha256()
+    for sample in samples:
+        digest.update(sample.model_dump_json().encode())
+        digest.update(b"\n")
+    for media_hash in media_hashes:
+        digest.update(media_hash.encode())
+    return digest.hexdigest()
+
+
+def _file_sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
