@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, model_validator
-
 from tliveomni_eval.evals.logs.log_error import LogError
 
 RUN_INFO_NAME = "run.json"
