@@ -1,0 +1,110 @@
+"""Runs the reference values that lie beside a checkout, in `../shared/cases`, where that folder exists.
+
+To add a file: write a function that takes a row and returns the value our scorer computes for it, in the shape of
+`row["expected"]`, or `NO_SCORER` for a metric this project does not compute, or `Convention(why)` where it differs on
+purpose; then add it to `CASE_SCORERS` under the file's name. A dict needs only the keys that are compared.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tliveomni_eval.evals.metrics.anls import anls
+from tliveomni_eval.evals.metrics.edit_similarity import edit_similarity
+from tliveomni_eval.evals.metrics.table import parse_table
+from tliveomni_eval.evals.metrics.teds import teds
+
+CASES = Path(__file__).resolve().parents[2].parent / "shared" / "cases"
+
+
+@dataclass(frozen=True)
+class Convention:
+    """A row whose reference value we do not share, for a reason that a docstring gives too."""
+
+    why: str
+
+
+NO_SCORER = object()
+Row = dict[str, Any]
+
+
+def score_ocr_row(row: Row) -> Any:
+    given, metric = row["input"], row["metric"]
+    if metric.startswith("ANLS"):
+        return anls(given["gold"], given["pred"], given["threshold"])
+    if metric.startswith("NED"):
+        return {"norm_dist": 1 - edit_similarity(given["gt"], given["pred"])}
+    if metric == "TEDS":
+        if row.get("note") == "th content wrong":
+            return Convention("the text of a th counts (metrics/table.py)")
+        reference, hypothesis = parse_table(given["gt"]), parse_table(given["pred"])
+        assert reference is not None
+        if not isinstance(row["expected"], dict):
+            return 0.0 if hypothesis is None else teds(reference, hypothesis)
+        assert hypothesis is not None
+        return {
+            "TEDS": teds(reference, hypothesis),
+            "TEDS_struct": teds(reference, hypothesis, structure_only=True),
+        }
+    return NO_SCORER
+
+
+CASE_SCORERS: dict[str, Callable[[Row], Any]] = {
+    "ocr.jsonl": score_ocr_row,
+}
+
+
+def agrees(expected: Any, computed: Any, row: Row) -> bool:
+    """Whether a computed value equals the reference value, to 1e-6 unless the row names a wider tolerance."""
+    if isinstance(computed, dict) and isinstance(expected, dict):
+        return bool(computed) and all(agrees(expected[key], value, row) for key, value in computed.items())
+    if isinstance(expected, int | float) and isinstance(computed, int | float):
+        relative = 0.1 if "tol 0.1 rel" in row["metric"] else 0.0
+        return math.isclose(expected, computed, rel_tol=relative, abs_tol=1e-6)
+    return bool(expected == computed)
+
+
+def judge(rows: list[Row], scorer: Callable[[Row], Any]) -> tuple[Counter[str], list[str]]:
+    """How many rows agree, and a description of each that does not."""
+    tally: Counter[str] = Counter()
+    different: list[str] = []
+    for number, row in enumerate(rows, start=1):
+        if "DO NOT imitate" in row["metric"] + row.get("note", "") + row["source"]:
+            tally["defects not imitated"] += 1
+            continue
+        computed = scorer(row)
+        if computed is NO_SCORER:
+            tally["without a scorer of ours"] += 1
+        elif isinstance(computed, Convention):
+            tally["other by convention"] += 1
+        elif agrees(row["expected"], computed, row):
+            tally["agree"] += 1
+        else:
+            different.append(f"row {number} ({row['source']}): expected {row['expected']!r}, computed {computed!r}")
+    return tally, different
+
+
+@pytest.mark.parametrize("name", sorted(CASE_SCORERS))
+def test_rows_agree_with_the_reference(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    path = CASES / name
+    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()] if path.exists() else []
+    tally, different = judge(rows, CASE_SCORERS[name])
+    if rows:
+        with capsys.disabled():
+            counted = ", ".join(f"{count} {what}" for what, count in sorted(tally.items()))
+            print(f"\n{name}: {len(rows)} rows: {counted}, {len(different)} differ")
+    assert not different, "\n".join(different)
+
+
+def test_a_wrong_value_is_reported() -> None:
+    row = {"source": "by hand", "input": {"pred": "ab", "gold": ["ac"], "threshold": 0.5}, "metric": "ANLS"}
+    tally, different = judge([row | {"expected": 0.5}, row | {"expected": 0.4}], score_ocr_row)
+    assert tally == {"agree": 1}
+    assert len(different) == 1 and "row 2" in different[0]
