@@ -7,7 +7,6 @@ import sys
 from collections.abc import Sequence
 
 import click
-
 from tliveomni_eval.evals.errors import UserError, unknown_name_message
 
 USAGE_ERROR_STATUS = 64
@@ -72,7 +71,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         arguments: Command-line words after `tlive`; those of the process by default.
     """
     try:
-        status = tlive.main(args=None if arguments is None else list(arguments), prog_name="tlive", standalone_mode=False)
+        status = tlive.main(
+            args=None if arguments is None else list(arguments), prog_name="tlive", standalone_mode=False
+        )
     except click.UsageError as error:
         error.show()
         sys.exit(USAGE_ERROR_STATUS)

@@ -8,23 +8,11 @@ this module for every model, ours or not, with vLLM installed or not.
 from __future__ import annotations
 
 import functools
-from pathlib import Path
 from typing import Any
 
 from lmms_eval.models.registry_v2 import ModelManifest
-
-import tliveomni_eval.tasks
-
-TASK_FOLDER = str(Path(next(iter(tliveomni_eval.tasks.__path__))).resolve())
-"""The folder to give to lmms-eval's `--include_path` where it loads no plugin (`lmms-eval tasks list`)."""
-
-MODELS: dict[str, tuple[str, str]] = {
-    "tliveomni_vllm": (
-        "tliveomni_eval.model_adapters.vllm_backend.adapter.TLiveOmniVLLM",
-        "vLLM in this process: TLiveOmni and any Qwen3-VL-family checkpoint, 16-bit or quantized",
-    ),
-}
-"""Name of a model: the class lmms-eval loads, and what it is."""
+from tliveomni_eval.model_adapters.model_index import MODELS
+from tliveomni_eval.tasks.task_index import TASK_FOLDER
 
 
 def model_manifests() -> list[ModelManifest]:
@@ -46,8 +34,8 @@ def add_tasks_to_task_managers() -> None:
         self: Any, include_path: str | list[str] | None = None, include_defaults: bool = True
     ) -> dict[str, Any]:
         given = [include_path] if isinstance(include_path, str) else list(include_path or [])
-        if TASK_FOLDER not in given:
-            given.append(TASK_FOLDER)
+        if str(TASK_FOLDER) not in given:
+            given.append(str(TASK_FOLDER))
         index: dict[str, Any] = original(self, include_path=given, include_defaults=include_defaults)
         return index
 

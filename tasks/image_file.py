@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from PIL import Image, UnidentifiedImageError
-
 from tliveomni_eval.evals.errors import UserError
 
 MAX_PIXELS = 64_000_000
@@ -35,7 +34,9 @@ def read_image(path: Path) -> Image.Image:
                 raise MediaError(f"image {path}: {width}×{height} pixels, more than the limit of {MAX_PIXELS}")
             return image.convert("RGB")
     except FileNotFoundError:
-        raise MediaError(f"image {path}: there is no such file; restore it or remove its line from the manifest") from None
+        raise MediaError(
+            f"image {path}: there is no such file; restore it or remove its line from the manifest"
+        ) from None
     except UnidentifiedImageError:
         size = path.stat().st_size
         reason = "it has 0 bytes" if size == 0 else f"its {size} bytes are not an image"

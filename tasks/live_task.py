@@ -9,7 +9,6 @@ from typing import Any
 
 from datasets import Dataset, DatasetDict
 from lmms_eval.api.task import ConfigurableMessagesTask
-
 from tliveomni_eval.evals.record import Record, Status
 from tliveomni_eval.tasks.data_location import data_folder
 from tliveomni_eval.tasks.image_file import read_image

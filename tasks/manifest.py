@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, field_validator, model_validator
-
 from tliveomni_eval.evals.errors import UserError, nearest_name
 
 MANIFEST_NAME = "manifest.jsonl"
@@ -150,7 +149,9 @@ def read_lines(folder: Path) -> Iterator[tuple[int, Sample | Fault]]:
     if not folder.is_dir():
         raise ManifestError(folder, [Fault(0, "", f"{folder} is not a folder; point TLIVE_DATA at one")])
     if not path.is_file():
-        raise ManifestError(folder, [Fault(0, "", f"there is no {MANIFEST_NAME}; write one sample a line, see docs/data.md")])
+        raise ManifestError(
+            folder, [Fault(0, "", f"there is no {MANIFEST_NAME}; write one sample a line, see docs/data.md")]
+        )
     with path.open("rb") as file:
         number = 0
         while line := file.readline(MAX_LINE_BYTES + 1):
@@ -175,7 +176,8 @@ def _parse_line(number: int, line: bytes) -> list[Sample | Fault]:
         return [Sample.model_validate(content)]
     except ValidationError as error:
         return [
-            Fault(number, ".".join(map(str, fault["loc"])), _fault_message(fault)) for fault in error.errors(include_url=False)
+            Fault(number, ".".join(map(str, fault["loc"])), _fault_message(fault))
+            for fault in error.errors(include_url=False)
         ]
 
 
@@ -189,12 +191,15 @@ def _fault_message(fault: Any) -> str:
     return f"{fault['msg']}, got {value if len(value) <= 80 else value[:77] + '…'}"
 
 
-def check_folder(folder: Path, task: str | None = None) -> tuple[list[Sample], list[Fault]]:
+def check_folder(
+    folder: Path, task: str | None = None, known_tasks: tuple[str, ...] = ()
+) -> tuple[list[Sample], list[Fault]]:
     """Read a whole manifest and look at each media file, without decoding it.
 
     Args:
         folder: Data folder.
         task: Only samples of this task are kept and looked at; faulty lines are always reported.
+        known_tasks: Where given, a sample of any other task is a fault.
 
     Returns:
         The good samples in file order, and all faults.
@@ -215,7 +220,9 @@ def check_folder(folder: Path, task: str | None = None) -> tuple[list[Sample], l
         earlier = first_seen.setdefault((item.task, item.id), number)
         found = _media_faults(root, item, number)
         if earlier != number:
-            found.append(Fault(number, "id", f"{item.id!r} is also the id of line {earlier}; ids pair samples between runs"))
+            found.append(
+                Fault(number, "id", f"{item.id!r} is also the id of line {earlier}; ids pair samples between runs")
+            )
         faults += found
         if not found:
             samples.append(item)
@@ -250,5 +257,7 @@ def load_samples(folder: Path, task: str) -> list[Sample]:
     if faults:
         raise ManifestError(folder, faults)
     if not samples:
-        raise ManifestError(folder, [Fault(0, "task", f"no sample of task {task!r}; unset TLIVE_DATA to use the embedded set")])
+        raise ManifestError(
+            folder, [Fault(0, "task", f"no sample of task {task!r}; unset TLIVE_DATA to use the embedded set")]
+        )
     return samples

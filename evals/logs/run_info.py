@@ -45,6 +45,7 @@ class RunInfo(BaseModel):
         checkpoint: What was loaded.
         engine_args: Resolved arguments of the engine.
         decoding: Sampling parameters that hold for the run (temperature, top_p, seed, …). Must be equal to compare.
+        kernels: Linear kernels the engine chose, with the scheme they serve; empty where it has none by name.
         versions: Package name to version.
         hardware: Processor, accelerator, cores, memory.
         data: Task name to fingerprint of its samples. Must be equal to compare.
@@ -70,6 +71,7 @@ class RunInfo(BaseModel):
     checkpoint: Checkpoint
     engine_args: dict[str, Any] = Field(default_factory=dict)
     decoding: dict[str, Any] = Field(default_factory=dict)
+    kernels: list[str] = Field(default_factory=list)
     versions: dict[str, str] = Field(default_factory=dict)
     hardware: dict[str, Any] = Field(default_factory=dict)
     data: dict[str, str] = Field(default_factory=dict)

@@ -7,7 +7,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from tliveomni_eval.evals.metrics.ocr import score_ocr
-from tliveomni_eval.tasks.live_task import LiveTask, answered_share, messages, prompt, ratio, record, reference_text, visuals
+from tliveomni_eval.tasks.live_task import (
+    LiveTask,
+    answered_share,
+    messages,
+    prompt,
+    ratio,
+    record,
+    reference_text,
+    visuals,
+)
 
 __all__ = ["LiveTask", "answered_share", "messages", "process_results", "prompt", "ratio", "reference_text", "visuals"]
 

@@ -1,0 +1,11 @@
+"""Names of our lmms-eval models, in one place that imports nothing."""
+
+from __future__ import annotations
+
+MODELS: dict[str, tuple[str, str]] = {
+    "tliveomni_vllm": (
+        "tliveomni_eval.model_adapters.vllm_backend.adapter.TLiveOmniVLLM",
+        "vLLM in this process: TLiveOmni and any Qwen3-VL-family checkpoint, 16-bit or quantized",
+    ),
+}
+"""Name of a model: the class lmms-eval loads, and what it is."""

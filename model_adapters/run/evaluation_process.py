@@ -1,0 +1,218 @@
+"""The process behind one run: builds the backend, lets lmms-eval evaluate it, writes logs and `run.json`.
+
+Started by `tlive run` as `python -m tliveomni_eval.model_adapters.run.evaluation_process SPECIFICATION [DESCRIPTOR]`.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from filelock import FileLock, Timeout
+from tliveomni_eval.evals.errors import UserError
+from tliveomni_eval.evals.logs.run_info import RunInfo, read_run_info
+from tliveomni_eval.model_adapters.run.log_swap import write_logs
+from tliveomni_eval.model_adapters.run.machine_facts import hardware, package_versions
+from tliveomni_eval.model_adapters.run.run_events import Answered, EventWriter, Failed, Loaded, Scored
+from tliveomni_eval.model_adapters.run.run_specification import RunSpecification
+
+if TYPE_CHECKING:
+    from tliveomni_eval.model_adapters.vllm_backend.adapter import TLiveOmniVLLM
+
+MODEL_NAME = "tliveomni_vllm"
+INTERRUPTED_STATUS = 130
+
+
+def main(arguments: list[str]) -> int:
+    """Run one specification.
+
+    Args:
+        arguments: Path of the specification, and the write end of an event pipe.
+
+    Returns:
+        Exit status: 0 where every task finished and its logs are whole.
+    """
+    specification = RunSpecification.model_validate_json(Path(arguments[0]).read_bytes())
+    events = EventWriter(int(arguments[1]) if len(arguments) > 1 else None)
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    try:
+        with FileLock(specification.run_folder / ".lock", timeout=0):
+            return _evaluate(specification, events)
+    except Timeout:
+        events.send(
+            Failed(
+                message=f"another process is writing {specification.run_folder}; wait for it or choose another folder"
+            )
+        )
+        return 1
+
+
+def _evaluate(specification: RunSpecification, events: EventWriter) -> int:
+    run = _RunFile(specification)
+    try:
+        scored = _answer_and_score(specification, events, run)
+    except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        run.finish(INTERRUPTED_STATUS, "interrupted; completed responses are in the journal, run again to go on")
+        return INTERRUPTED_STATUS
+    except Exception as error:
+        message = str(error) if isinstance(error, UserError) else f"{type(error).__name__}: {error}"
+        if not isinstance(error, UserError):
+            import traceback
+
+            traceback.print_exc()
+        events.send(Failed(message=message))
+        run.finish(1, message)
+        return 1
+    run.finish(0, None)
+    events.send(scored)
+    return 0
+
+
+def _answer_and_score(specification: RunSpecification, events: EventWriter, run: _RunFile) -> Scored:
+    began = time.monotonic()
+    from lmms_eval.evaluator import simple_evaluate
+    from lmms_eval.loggers import EvaluationTracker
+    from lmms_eval.tasks import TaskManager
+    from tliveomni_eval.model_adapters.vllm_backend.adapter import TLiveOmniVLLM
+    from tliveomni_eval.model_adapters.vllm_backend.response_journal import JOURNAL_NAME, ResponseJournal
+
+    task_manager = TaskManager(model_name=MODEL_NAME, include_defaults=not specification.only_our_tasks)
+    unknown = [name for name in specification.tasks if name not in task_manager.all_tasks]
+    if unknown:
+        from tliveomni_eval.evals.errors import nearest_name
+
+        near = nearest_name(unknown[0], task_manager.all_tasks)
+        hint = f"; did you mean {near!r}?" if near else "; `tlive tasks` and `lmms-eval --tasks list` list all"
+        raise UserError(f"unknown task {unknown[0]!r}{hint}")
+    with ResponseJournal(specification.run_folder / JOURNAL_NAME) as journal:
+        kept = len(journal)
+        model = TLiveOmniVLLM(
+            journal=journal,
+            progress=lambda done, total: events.send(Answered(done=done, total=total)),
+            model=specification.model,
+            variant=specification.variant,
+            **specification.model_args,
+        )
+        run.describe_backend(model)
+        events.send(Loaded(kernels=list(model.kernels), seconds=time.monotonic() - began))
+        answering = time.monotonic()
+        tracker = EvaluationTracker(output_path=str(specification.run_folder / "unused"))
+        results = simple_evaluate(
+            model=model,
+            model_args=_logged_model_args(specification),
+            tasks=specification.tasks,
+            limit=specification.limit,
+            task_manager=task_manager,
+            log_samples=True,
+            evaluation_tracker=tracker,
+            bootstrap_iters=0,
+            batch_size=1,
+        )
+        seconds = time.monotonic() - answering
+        if not results or not results.get("results"):
+            raise UserError("lmms-eval returned no results")
+        results["config"]["model"] = MODEL_NAME
+        samples = results.pop("samples")
+        write_logs(specification.run_folder, tracker, results, samples)
+        run.describe_tasks(model, results)
+        total = sum(len(rows) for rows in samples.values())
+        answered = len(journal) - kept
+    return Scored(scores=_scores(results), from_journal=max(0, total - answered), answered=answered, seconds=seconds)
+
+
+def _logged_model_args(specification: RunSpecification) -> str:
+    given = {
+        "model": specification.model or "tliveomni-nano",
+        "variant": specification.variant,
+        **specification.model_args,
+    }
+    return ",".join(f"{key}={value}" for key, value in given.items() if value != "")
+
+
+def _scores(results: dict[str, Any]) -> dict[str, dict[str, float]]:
+    scores: dict[str, dict[str, float]] = {}
+    for task, metrics in results["results"].items():
+        values = {
+            key.split(",")[0]: float(value)
+            for key, value in metrics.items()
+            if isinstance(value, (int, float)) and "_stderr" not in key
+        }
+        scores[task] = values
+    return scores
+
+
+class _RunFile:
+    """Keeps `run.json` true while the run goes on: begun, described, finished."""
+
+    def __init__(self, specification: RunSpecification) -> None:
+        self._folder = specification.run_folder
+        self._fields: dict[str, Any] = {
+            "name": specification.name,
+            "variant": specification.variant or None,
+            "model": MODEL_NAME,
+            "tasks": specification.tasks,
+            "limit": specification.limit,
+            "command": specification.command,
+            "start": datetime.now(UTC),
+        }
+
+    def describe_backend(self, model: TLiveOmniVLLM) -> None:
+        """Note checkpoint, engine and machine, and write the file for the first time."""
+        self._fields |= {
+            "checkpoint": model.fingerprint.model_copy(update={"path": _portable(model.checkpoint.folder)}),
+            "engine_args": {**model.settings.engine_args, "model": _portable(model.checkpoint.folder)},
+            "kernels": list(model.kernels) or self._kernels_of_last_run(model.fingerprint.fingerprint),
+            "versions": package_versions(),
+            "hardware": hardware() | {"device": model.device_kind},
+        }
+        RunInfo(**self._fields).write(self._folder)
+
+    def _kernels_of_last_run(self, fingerprint: str) -> list[str]:
+        path = self._folder / "run.json"
+        try:
+            last = read_run_info(path)
+        except UserError:
+            return []
+        return last.kernels if last.checkpoint.fingerprint == fingerprint else []
+
+    def describe_tasks(self, model: TLiveOmniVLLM, results: dict[str, Any]) -> None:
+        """Note data, prompts, decoding and scorers of the tasks that were evaluated."""
+        from tliveomni_eval.tasks.data_location import data_fingerprint, data_folder
+        from tliveomni_eval.tasks.manifest import load_samples
+        from tliveomni_eval.tasks.task_index import read_task_index
+
+        ours = read_task_index()
+        data, parsers = {}, {}
+        for task in results["configs"]:
+            if task in ours:
+                folder = data_folder(task)
+                data[task] = data_fingerprint(folder, load_samples(folder, task))
+            parsers[task] = str(results["versions"].get(task))
+        self._fields |= {
+            "data": data,
+            "parsers": parsers,
+            "prompts": {task: model.prompt_fingerprint(task) for task in results["configs"]},
+            "decoding": {task: config.get("generation_kwargs") for task, config in results["configs"].items()},
+            "kernels": list(model.kernels) or self._fields["kernels"],
+        }
+
+    def finish(self, exit_status: int, error: str | None) -> None:
+        """Note how the run ended."""
+        if "checkpoint" in self._fields:
+            ended = {"end": datetime.now(UTC), "exit_status": exit_status, "error": error}
+            RunInfo(**self._fields, **ended).write(self._folder)
+
+
+def _portable(folder: Path) -> str:
+    """Path of a checkpoint as it should stand in a record: embedded ones by name."""
+    embedded = Path(__file__).parents[1] / "nano" / "checkpoints"
+    return f"tliveomni-nano/{folder.name}" if folder.parent == embedded else str(folder)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,158 @@
+"""`tlive run`: one or more backends over some tasks, one fresh process each."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from tliveomni_eval.model_adapters.run.child_process import RunOutcome
+    from tliveomni_eval.model_adapters.run.run_specification import RunSpecification
+
+
+@click.command(name="run")
+@click.option("--tasks", default="live_ocr", show_default=True, help="Tasks and groups, comma-separated.")
+@click.option("--variants", default="bf16", show_default=True, help="Variants to run, comma-separated.")
+@click.option("--checkpoint", "checkpoints", multiple=True, metavar="VARIANT=FOLDER",
+              help="Where a variant's checkpoint is; without it, the embedded TLiveOmni-nano.")  # fmt: skip
+@click.option("--out", type=click.Path(path_type=Path), default=Path("runs"), show_default=True,
+              help="Folder that gets one run folder a variant.")  # fmt: skip
+@click.option("--limit", type=click.IntRange(min=1), default=None, help="First samples of each task only.")
+@click.option("--model-args", default="", help="Further arguments of the backend, as for lmms-eval --model_args.")
+@click.option("--fresh", is_flag=True, help="Forget earlier responses of these runs.")
+@click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON.")
+def command(
+    tasks: str,
+    variants: str,
+    checkpoints: tuple[str, ...],
+    out: Path,
+    limit: int | None,
+    model_args: str,
+    fresh: bool,
+    as_json: bool,
+) -> None:
+    """Evaluate variants one after the other; what an earlier, interrupted run completed is not repeated.
+
+    Each variant gets a run folder OUT/VARIANT with lmms-eval's logs, run.json, run.log and journal.sqlite.
+    Ends with 1 where a run failed.
+    """
+    from rich.console import Console
+    from tliveomni_eval.model_adapters.run.child_process import run_in_fresh_process
+    from tliveomni_eval.model_adapters.run.run_display import RunDisplay, outcome_table
+    from tliveomni_eval.tasks.task_index import leaf_tasks, read_task_index
+
+    specifications = _specifications(tasks, variants, checkpoints, out, limit, model_args)
+    console = Console(stderr=as_json, soft_wrap=True)
+    outcomes: dict[str, RunOutcome] = {}
+    for specification in specifications:
+        _prepare_folder(specification.run_folder, fresh)
+        with RunDisplay(console, specification.name) as display:
+            outcome = run_in_fresh_process(specification, display.show)
+        outcomes[specification.name] = outcome
+        if outcome.exit_status != 0:
+            click.echo(f"error: {specification.name}: {outcome.message}", err=True)
+    if as_json:
+        click.echo(json.dumps(_outcomes_as_json(specifications, outcomes), indent=2, ensure_ascii=False))
+    else:
+        index = read_task_index()
+        names = leaf_tasks(specifications[0].tasks, index)
+        headlines = {name: str(index[name].metadata.get("headline")) for name in names if name in index}
+        console.print(outcome_table(outcomes, headlines))
+    sys.exit(0 if all(outcome.exit_status == 0 for outcome in outcomes.values()) else 1)
+
+
+def _specifications(
+    tasks: str, variants: str, checkpoints: tuple[str, ...], out: Path, limit: int | None, model_args: str
+) -> list[RunSpecification]:
+    from tliveomni_eval.evals.errors import UserError, unknown_name_message
+    from tliveomni_eval.model_adapters.nano.checkpoints import VARIANTS
+    from tliveomni_eval.model_adapters.run.run_specification import RunSpecification
+    from tliveomni_eval.tasks.data_location import data_folder
+    from tliveomni_eval.tasks.manifest import load_samples
+    from tliveomni_eval.tasks.task_index import leaf_tasks, read_task_index
+
+    index = read_task_index()
+    task_names, variant_names = _names(tasks, "--tasks"), _names(variants, "--variants")
+    folders = dict(_checkpoint_option(option) for option in checkpoints)
+    for variant in [name for name in folders if name not in variant_names]:
+        raise UserError(f"--checkpoint {variant}=…: {variant!r} is not among --variants {variants}")
+    for variant in [name for name in variant_names if name not in folders and name not in VARIANTS]:
+        raise UserError("--variants: " + unknown_name_message("variant", variant, VARIANTS)
+                        + " For a checkpoint of your own, add --checkpoint VARIANT=FOLDER.")  # fmt: skip
+    for task in leaf_tasks(task_names, index):
+        if task in index:
+            load_samples(data_folder(task), task)
+    extra = _parsed_model_args(model_args)
+    return [
+        RunSpecification(
+            run_folder=out.absolute() / variant,
+            name=variant,
+            variant=variant,
+            model=folders.get(variant, ""),
+            model_args=extra,
+            tasks=task_names,
+            only_our_tasks=all(name in index for name in task_names),
+            limit=limit,
+            command=["tlive", *sys.argv[1:]],
+        )
+        for variant in variant_names
+    ]
+
+
+def _names(text: str, option: str) -> list[str]:
+    names = list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+    if not names:
+        raise click.UsageError(f"{option} names nothing")
+    for name in names:
+        if "/" in name or name.startswith("."):
+            raise click.UsageError(f"{option}: {name!r} is not a name")
+    return names
+
+
+def _checkpoint_option(option: str) -> tuple[str, str]:
+    variant, equals, folder = option.partition("=")
+    if not equals or not variant or not folder:
+        raise click.UsageError(f"--checkpoint {option!r}: write VARIANT=FOLDER")
+    return variant, folder
+
+
+def _parsed_model_args(text: str) -> dict[str, Any]:
+    """Key to value; checked before any process starts."""
+    from tliveomni_eval.model_adapters.vllm_backend.model_arguments import ModelArguments, split_model_args
+
+    given = split_model_args(text)
+    for key in ("model", "variant"):
+        if key in given:
+            raise click.UsageError(f"--model-args: {key} is set by --variants and --checkpoint")
+    ModelArguments.from_mapping(given)
+    return given
+
+
+def _prepare_folder(folder: Path, fresh: bool) -> None:
+    from tliveomni_eval.evals.errors import UserError
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if fresh:
+            for path in folder.glob("journal.sqlite*"):
+                path.unlink()
+        (folder / "run.log").touch()
+    except OSError as error:
+        raise UserError(f"run folder {folder}: {error.strerror}; choose another with --out") from None
+
+
+def _outcomes_as_json(specifications: list[RunSpecification], outcomes: dict[str, RunOutcome]) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": specification.name,
+            "run_folder": str(specification.run_folder),
+            "exit_status": outcomes[specification.name].exit_status,
+            "message": outcomes[specification.name].message,
+            "scored": scored.model_dump() if (scored := outcomes[specification.name].scored) else None,
+        }
+        for specification in specifications
+    ]

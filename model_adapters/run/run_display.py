@@ -1,0 +1,104 @@
+"""What `tlive run` shows: a bar with rate and time left on a terminal, a line now and then elsewhere; then a table."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+from tliveomni_eval.model_adapters.run.child_process import RunOutcome
+from tliveomni_eval.model_adapters.run.run_events import Answered, Failed, Loaded, Scored
+
+
+class RunDisplay:
+    """Progress of one run.
+
+    Args:
+        console: Where to show it.
+        name: Name of the run.
+    """
+
+    def __init__(self, console: Console, name: str) -> None:
+        self._console = console
+        self._name = name
+        self._last_tenth = 0
+        self._progress = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[rate]}"),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+            console=console,
+            disable=not console.is_terminal,
+        )
+        self._task = self._progress.add_task(f"{name}: loading", total=None, rate="")
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        if not self._console.is_terminal:
+            self._console.print(f"{self._name}: loading", highlight=False)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._progress.stop()
+
+    def show(self, event: Loaded | Answered | Scored | Failed) -> None:
+        """Show an event of the run."""
+        if isinstance(event, Loaded):
+            kernels = ", ".join(event.kernels) or "not started, the journal has answers"
+            self._console.print(f"{self._name}: ready after {event.seconds:.0f} s; kernels: {kernels}", highlight=False)
+            self._progress.reset(self._task, description=f"{self._name}: answering", total=None)
+        elif isinstance(event, Answered):
+            self._progress.update(self._task, completed=event.done, total=event.total, rate=self._rate())
+            self._tell_tenths(event)
+
+    def _rate(self) -> str:
+        speed = self._progress.tasks[self._task].speed
+        return f"{speed:.1f} samples/s" if speed else ""
+
+    def _tell_tenths(self, event: Answered) -> None:
+        tenth = 10 * event.done // event.total
+        if not self._console.is_terminal and tenth > self._last_tenth:
+            self._last_tenth = tenth
+            self._console.print(f"{self._name}: {event.done} of {event.total} answered", highlight=False)
+
+
+def outcome_table(outcomes: dict[str, RunOutcome], headlines: dict[str, str]) -> Table:
+    """Scores of all runs.
+
+    Args:
+        outcomes: Name of a run to how it ended.
+        headlines: Task to its headline metric; other tasks show all they have.
+    """
+    table = Table("run", "task", "metric", "value", "answered", "from journal", "samples/s", "outcome")
+    for name, outcome in outcomes.items():
+        if outcome.scored is None:
+            table.add_row(name, "", "", "", "", "", "", f"[red]failed ({outcome.exit_status})[/red]")
+            continue
+        scored = outcome.scored
+        rate = f"{scored.answered / scored.seconds:.1f}" if scored.answered and scored.seconds else ""
+        first = True
+        for task, scores in scored.scores.items():
+            for metric, value in scores.items():
+                if task in headlines and metric != headlines[task]:
+                    continue
+                counts = (
+                    [str(scored.answered), str(scored.from_journal), rate, "[green]done[/green]"] if first else [""] * 4
+                )
+                table.add_row(name if first else "", task, metric, f"{value:.4f}", *counts)
+                first = False
+    return table

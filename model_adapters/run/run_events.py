@@ -1,0 +1,84 @@
+"""What an evaluation process tells the one that started it: JSON lines over a pipe."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Annotated, Literal, TextIO
+
+from pydantic import BaseModel, Field, TypeAdapter
+
+
+class Loaded(BaseModel):
+    """The backend is ready."""
+
+    event: Literal["loaded"] = "loaded"
+    kernels: list[str]
+    seconds: float
+
+
+class Answered(BaseModel):
+    """Some requests are complete."""
+
+    event: Literal["answered"] = "answered"
+    done: int
+    total: int
+
+
+class Scored(BaseModel):
+    """The run is complete and its logs are written.
+
+    Attributes:
+        scores: Task to metric to value.
+        from_journal: Answers that came from the journal.
+        answered: Answers the engine gave.
+        seconds: Time the engine took to answer.
+    """
+
+    event: Literal["scored"] = "scored"
+    scores: dict[str, dict[str, float]]
+    from_journal: int
+    answered: int
+    seconds: float
+
+
+class Failed(BaseModel):
+    """The run failed."""
+
+    event: Literal["failed"] = "failed"
+    message: str
+
+
+Event = Annotated[Loaded | Answered | Scored | Failed, Field(discriminator="event")]
+_EVENT: TypeAdapter[Loaded | Answered | Scored | Failed] = TypeAdapter(Event)
+
+
+class EventWriter:
+    """Writes events to a file descriptor; with none, or once nobody listens, writes nothing.
+
+    Args:
+        descriptor: Write end of a pipe, or None.
+    """
+
+    def __init__(self, descriptor: int | None) -> None:
+        self._stream: TextIO | None = None if descriptor is None else os.fdopen(descriptor, "w", buffering=1)
+
+    def send(self, event: Loaded | Answered | Scored | Failed) -> None:
+        """Tell the parent process."""
+        if self._stream is None:
+            return
+        try:
+            self._stream.write(event.model_dump_json() + "\n")
+        except BrokenPipeError:
+            self._stream = None
+
+
+def read_events(descriptor: int) -> Iterator[Loaded | Answered | Scored | Failed]:
+    """Yield events until the writing process closes its end.
+
+    Args:
+        descriptor: Read end of a pipe; closed at the end.
+    """
+    with os.fdopen(descriptor, encoding="utf-8") as stream:
+        for line in stream:
+            yield _EVENT.validate_json(line)

