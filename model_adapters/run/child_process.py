@@ -70,10 +70,12 @@ def run_in_fresh_process(
     except BaseException:
         _end(child)
         raise
+    log_path = folder / LOG_NAME
     if outcome.exit_status != 0 and not outcome.message:
-        outcome.message = f"its process ended with status {outcome.exit_status}; last lines of {folder / LOG_NAME}:\n{last_lines(folder / LOG_NAME)}"
+        end = log_end(log_path)
+        outcome.message = f"its process ended with status {outcome.exit_status}; the end of {log_path}:\n{end}"
     if outcome.exit_status == 0 and outcome.scored is None:
-        outcome.exit_status, outcome.message = 1, f"its process ended without results; see {folder / LOG_NAME}"
+        outcome.exit_status, outcome.message = 1, f"its process ended without results; see {log_path}"
     return outcome
 
 
@@ -89,7 +91,7 @@ def _end(child: subprocess.Popen[bytes]) -> None:
         child.wait()
 
 
-def last_lines(path: Path, count: int = 8) -> str:
+def log_end(path: Path, count: int = 8) -> str:
     """The end of a log, indented."""
     with path.open("rb") as file:
         file.seek(0, os.SEEK_END)

@@ -19,9 +19,9 @@ CPU_ENVIRONMENT = {
 }
 """Environment on a machine without an accelerator, where the user has not set it otherwise.
 
-One process starts in seconds instead of minutes; 1 GiB of KV cache holds every request a small model can answer at a time
-on a CPU; and without the last line vLLM computes a W4A16 checkpoint with 8-bit activations where the CPU can, which is not
-what its name says."""
+One process starts in seconds instead of minutes; 1 GiB of KV cache holds every request that a small model can answer at
+a time on a CPU; and without the last line vLLM computes a W4A16 checkpoint with 8-bit activations where the CPU can,
+which is not what its name says."""
 
 CPU_DEFAULTS: dict[str, Any] = {"enforce_eager": True, "max_num_seqs": 64, "dtype": "bfloat16"}
 CPU_MAX_MODEL_LEN = 8192

@@ -88,7 +88,7 @@ class ResponseJournal:
             self._database.execute("INSERT OR REPLACE INTO responses VALUES (?, ?, ?, ?, ?, ?, ?)", row)
         except sqlite3.Error as error:
             raise UserError(
-                f"journal {self._path}: {error}; responses completed so far are kept, free the disk and run again to go on"
+                f"journal {self._path}: {error}; what was completed is kept; free the disk and run again to go on"
             ) from None
 
     def __len__(self) -> int:
