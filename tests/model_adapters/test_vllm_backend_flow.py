@@ -1,0 +1,182 @@
+"""Requests flow through prefetch, engine and journal without loss, repetition or disorder; the engine is a fake."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image
+from tliveomni_eval.evals.errors import UserError
+from tliveomni_eval.model_adapters.vllm_backend.chat_prompt import ChatPrompt, build_chat_prompt
+from tliveomni_eval.model_adapters.vllm_backend.engine_loop import Request, Response, run_requests
+from tliveomni_eval.model_adapters.vllm_backend.kernel_log import KernelLog
+from tliveomni_eval.model_adapters.vllm_backend.prompt_prefetch import prefetch_prompts
+from tliveomni_eval.model_adapters.vllm_backend.response_journal import ResponseJournal, response_key
+
+
+@dataclass
+class FakeEngine:
+    """Finishes a random subset of its requests each step."""
+
+    chance: random.Random
+    queued: list[str] = field(default_factory=list)
+    most_at_once: int = 0
+
+    def add_request(self, request_id: str, prompt: Any, params: Any) -> None:
+        self.queued.append(request_id)
+        self.most_at_once = max(self.most_at_once, len(self.queued))
+
+    def has_unfinished_requests(self) -> bool:
+        return bool(self.queued)
+
+    def step(self) -> list[Any]:
+        finished = [name for name in self.queued if self.chance.random() < 0.5]
+        self.queued = [name for name in self.queued if name not in finished]
+        unfinished = [SimpleNamespace(finished=False, request_id=name) for name in self.queued]
+        return unfinished + [_output(name) for name in finished]
+
+
+def _output(name: str) -> Any:
+    completion = SimpleNamespace(text=f"answer {name}", token_ids=[1, 2], finish_reason="stop")
+    return SimpleNamespace(finished=True, request_id=name, outputs=[completion], prompt_token_ids=[1, 2, 3])
+
+
+@settings(max_examples=60, deadline=None)
+@given(count=st.integers(0, 60), room=st.integers(1, 9), seed=st.integers(0, 999))
+def test_every_request_is_answered_once_and_the_engine_is_never_overfull(count: int, room: int, seed: int) -> None:
+    engine = FakeEngine(random.Random(seed))
+    answers: list[tuple[str, Response]] = []
+    requests: Iterator[Request] = (Request(str(index), None, None) for index in range(count))
+    run_requests(engine, requests, lambda name, response: answers.append((name, response)), room)
+    assert sorted(int(name) for name, _ in answers) == list(range(count))
+    assert all(response.text == f"answer {name}" for name, response in answers)
+    assert engine.most_at_once <= room
+
+
+def _prompt(size: int = 10) -> ChatPrompt:
+    return ChatPrompt("text", {}, size, "key")
+
+
+@settings(max_examples=40, deadline=None)
+@given(count=st.integers(0, 40), threads=st.integers(1, 5), bound=st.integers(1, 50))
+def test_prefetch_keeps_order_under_any_bound(count: int, threads: int, bound: int) -> None:
+    built = prefetch_prompts(list(range(count)), lambda index: ChatPrompt(str(index), {}, 10, ""), threads, bound)
+    assert [(item, prompt.text) for item, prompt in built] == [(index, str(index)) for index in range(count)]
+
+
+def test_prefetch_stops_while_finished_prompts_hold_too_much() -> None:
+    built = []
+    gate = threading.Event()
+
+    def build(index: int) -> ChatPrompt:
+        built.append(index)
+        if index == 0:
+            gate.wait(10)
+        return _prompt(1000)
+
+    prompts = prefetch_prompts(list(range(100)), build, threads=1, max_media_bytes=1500)
+    gate.set()
+    next(prompts)
+    next(prompts)
+    assert len(built) < 10
+    prompts.close()
+
+
+def test_prefetch_raises_in_the_turn_of_the_broken_item() -> None:
+    def build(index: int) -> ChatPrompt:
+        if index == 3:
+            raise UserError("image 3 is broken")
+        return _prompt()
+
+    seen = []
+    with pytest.raises(UserError, match="image 3"):
+        for index, _ in prefetch_prompts(list(range(9)), build):
+            seen.append(index)
+    assert seen == [0, 1, 2]
+
+
+class PlainTemplate:
+    """Renders parts as `<kind>` and text."""
+
+    def apply_chat_template(self, conversation: Any, *, tokenize: bool, add_generation_prompt: bool) -> str:
+        parts = [part for message in conversation for part in message["content"]]
+        return "".join(part.get("text", f"<{part['type']}>") for part in parts)
+
+
+def _messages(color: str, text: str) -> list[dict[str, Any]]:
+    image = Image.new("RGB", (4, 4), color)
+    return [{"role": "user", "content": [{"type": "image", "url": image}, {"type": "text", "text": text}]}]
+
+
+def test_a_prompt_holds_media_in_order_and_its_key_depends_on_pixels_and_text() -> None:
+    kinds = frozenset({"image"})
+    first = build_chat_prompt(_messages("red", "read"), PlainTemplate(), kinds)
+    again = build_chat_prompt(_messages("red", "read"), PlainTemplate(), kinds)
+    other_pixels = build_chat_prompt(_messages("blue", "read"), PlainTemplate(), kinds)
+    other_text = build_chat_prompt(_messages("red", "reed"), PlainTemplate(), kinds)
+    assert first.text == "<image>read"
+    assert len(first.media["image"]) == 1
+    assert first.key == again.key
+    assert len({first.key, other_pixels.key, other_text.key}) == 3
+
+
+def test_media_the_checkpoint_cannot_take_are_refused() -> None:
+    with pytest.raises(UserError, match="sends image and this checkpoint takes text only"):
+        build_chat_prompt(_messages("red", "read"), PlainTemplate(), frozenset())
+
+
+def test_a_journal_gives_back_what_was_written(tmp_path: Path) -> None:
+    path = tmp_path / "journal.sqlite"
+    response = Response("¥19.9\x00'\"", 10, 3, "length")
+    with ResponseJournal(path) as journal:
+        journal.write("k", "live_ocr", 7, response)
+    with ResponseJournal(path) as journal:
+        assert journal.find("k") == response
+        assert journal.find("other") is None
+        assert len(journal) == 1
+
+
+def test_a_journal_that_cannot_be_written_says_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "journal.sqlite").write_bytes(b"not a database" * 100)
+    with pytest.raises(UserError, match=r"journal\.sqlite"):
+        ResponseJournal(tmp_path / "journal.sqlite")
+    journal = ResponseJournal(tmp_path / "full.sqlite")
+    journal._database.execute("PRAGMA max_page_count=3")
+    with pytest.raises(UserError, match="full"):
+        for number in range(10_000):
+            journal.write(str(number), "t", number, Response("x" * 100, 1, 1, "stop"))
+    assert len(journal) > 0
+    assert journal._database.execute("PRAGMA synchronous").fetchone() == (2,)
+    assert isinstance(journal._database, sqlite3.Connection)
+
+
+def test_a_response_is_found_only_under_everything_that_determined_it() -> None:
+    base = response_key("weights", {"dtype": "bfloat16"}, "prompt", {"temperature": 0})
+    others = {
+        response_key("other weights", {"dtype": "bfloat16"}, "prompt", {"temperature": 0}),
+        response_key("weights", {"dtype": "float16"}, "prompt", {"temperature": 0}),
+        response_key("weights", {"dtype": "bfloat16"}, "other prompt", {"temperature": 0}),
+        response_key("weights", {"dtype": "bfloat16"}, "prompt", {"temperature": 1}),
+    }
+    assert len(others | {base}) == 5
+
+
+def test_kernels_are_read_off_the_log() -> None:
+    import logging
+
+    log = KernelLog()
+    logger = logging.Logger("vllm")
+    logger.addHandler(log)
+    logger.info("Selected %s for %s", "CPUInt8ScaledMMLinearKernel", "CompressedTensorsW8A8Int8")
+    logger.info("Selected %s for %s", "CPUInt8ScaledMMLinearKernel", "CompressedTensorsW8A8Int8")
+    logger.info("Loading weights took 1 s")
+    assert log.kernels == ["CPUInt8ScaledMMLinearKernel (CompressedTensorsW8A8Int8)"]
