@@ -1,0 +1,293 @@
+"""Layout of a card: rows of text segments, measured, then drawn on a themed panel over the background."""
+
+import random
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, Literal
+
+from PIL import Image, ImageChops, ImageDraw, ImageFont
+from tliveomni_eval.tasks.composer.typefaces import Typeface, font_for_height
+
+Color = tuple[int, int, int]
+Role = Literal["text", "accent", "muted", "badge", "button"]
+
+
+@dataclass(frozen=True)
+class Theme:
+    """Colours of a panel: two ends of its gradient, its opacity (0 means no panel), and the inks on it."""
+
+    top: Color
+    bottom: Color
+    opacity: float
+    text: Color
+    accent: Color
+    muted: Color
+    badge: Color
+    badge_text: Color
+
+
+THEMES: Final = {
+    "white": Theme((255, 255, 255), (250, 248, 246), 0.96, (38, 38, 42), (226, 30, 52), (128, 128, 132), (226, 30, 52), (255, 255, 255)),
+    "dark": Theme((18, 18, 24), (30, 26, 34), 0.72, (250, 250, 250), (255, 214, 92), (190, 190, 196), (255, 70, 90), (255, 255, 255)),
+    "red": Theme((232, 32, 46), (190, 12, 40), 1.0, (255, 255, 255), (255, 232, 120), (255, 205, 200), (255, 226, 110), (170, 10, 20)),
+    "orange": Theme((255, 122, 24), (240, 70, 20), 1.0, (255, 255, 255), (255, 246, 170), (255, 225, 200), (255, 255, 255), (226, 70, 10)),
+    "yellow": Theme((255, 226, 72), (255, 204, 30), 1.0, (40, 30, 10), (206, 14, 30), (120, 96, 30), (206, 14, 30), (255, 255, 255)),
+    "pink": Theme((255, 232, 238), (255, 206, 220), 0.97, (70, 24, 44), (216, 20, 84), (150, 96, 116), (216, 20, 84), (255, 255, 255)),
+    "mint": Theme((228, 248, 238), (202, 238, 224), 0.97, (16, 60, 48), (210, 50, 30), (90, 130, 116), (14, 130, 96), (255, 255, 255)),
+    "violet": Theme((92, 54, 196), (150, 50, 190), 1.0, (255, 255, 255), (255, 226, 96), (216, 200, 246), (255, 226, 96), (70, 20, 120)),
+    "none": Theme((0, 0, 0), (0, 0, 0), 0.0, (255, 255, 255), (255, 230, 70), (240, 240, 240), (226, 30, 52), (255, 255, 255)),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A run of text in one font and role; ``height_px`` is the ink height of its tallest glyphs."""
+
+    text: str
+    face: Typeface
+    height_px: int
+    role: Role = "text"
+    struck: bool = False
+    asked: bool = False
+
+    @property
+    def font(self) -> ImageFont.FreeTypeFont:
+        """The segment's font at its size."""
+        return font_for_height(self.face, self.text, self.height_px)
+
+    @property
+    def width(self) -> int:
+        """Advance width in pixels, with the padding of a badge or button."""
+        padding = round(self.height_px * 0.9) if self.role in ("badge", "button") else 0
+        return int(self.font.getlength(self.text)) + 1 + padding
+
+
+@dataclass(frozen=True)
+class Row:
+    """Segments on one baseline."""
+
+    segments: tuple[Segment, ...]
+
+    @property
+    def gap(self) -> int:
+        """Pixels between two segments."""
+        return max(4, min(segment.height_px for segment in self.segments) // 2)
+
+    @property
+    def width(self) -> int:
+        """Width in pixels."""
+        return sum(segment.width for segment in self.segments) + self.gap * (len(self.segments) - 1)
+
+    @property
+    def ink_height(self) -> int:
+        """Height of the tallest segment in pixels."""
+        return max(segment.height_px for segment in self.segments)
+
+    @property
+    def height(self) -> int:
+        """Line height in pixels."""
+        return round(self.ink_height * 1.55) + (3 if any(s.role in ("badge", "button") for s in self.segments) else 0)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Cells in one font; the first row is the header."""
+
+    cells: list[list[str]]
+    face: Typeface
+    height_px: int
+
+    def segment(self, text: str) -> Segment:
+        """A cell as a segment."""
+        return Segment(text, self.face, self.height_px, asked=True)
+
+    @property
+    def column_widths(self) -> list[int]:
+        """Widths in pixels, padding included."""
+        padding = max(8, round(self.height_px * 0.8))
+        return [max(self.segment(text).width for text in column) + padding for column in zip(*self.cells, strict=True)]
+
+    @property
+    def width(self) -> int:
+        """Width in pixels."""
+        return sum(self.column_widths) + 1
+
+    @property
+    def row_height(self) -> int:
+        """Height of each row in pixels."""
+        return round(self.height_px * 1.6) + 2
+
+    @property
+    def height(self) -> int:
+        """Height in pixels."""
+        return self.row_height * len(self.cells) + 1
+
+
+Block = Row | Table
+
+
+@dataclass(frozen=True)
+class Card:
+    """A panel with its blocks from top to bottom and an optional square picture on the left."""
+
+    blocks: tuple[Block, ...]
+    theme: Theme
+    thumbnail: Image.Image | None = None
+    centered: bool = False
+
+    @property
+    def padding(self) -> int:
+        """Pixels between the panel's edge and its content."""
+        return 6 if self.theme.opacity else 2
+
+    @property
+    def content_height(self) -> int:
+        """Height of all blocks in pixels."""
+        return sum(block.height for block in self.blocks)
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height of the panel in pixels."""
+        width = max(block.width for block in self.blocks) + 2 * self.padding
+        height = self.content_height
+        if self.thumbnail is not None:
+            width += self.thumbnail.width + self.padding
+            height = max(height, self.thumbnail.height)
+        return width, height + 2 * self.padding
+
+
+@lru_cache(maxsize=512)
+def rounded_mask(width: int, height: int, radius: int) -> Image.Image:
+    """A smooth-edged rounded rectangle as a mask, drawn at three times the size."""
+    mask = Image.new("L", (3 * width, 3 * height), 0)
+    ImageDraw.Draw(mask).rounded_rectangle((0, 0, 3 * width - 1, 3 * height - 1), 3 * radius, fill=255)
+    return mask.reduce(3)
+
+
+@lru_cache(maxsize=64)
+def _gradient_ramp() -> Image.Image:
+    return Image.linear_gradient("L")
+
+
+def panel_image(theme: Theme, size: tuple[int, int]) -> Image.Image:
+    """The panel's vertical gradient as an RGB image."""
+    ramp = _gradient_ramp().resize(size, Image.Resampling.NEAREST)
+    return Image.composite(Image.new("RGB", size, theme.bottom), Image.new("RGB", size, theme.top), ramp)
+
+
+def faded(ink: Color, paper: Color, contrast: float) -> Color:
+    """The ink moved towards the paper until only ``contrast`` (0 to 1) of their difference is left."""
+    red, green, blue = (round(p + (i - p) * contrast) for i, p in zip(ink, paper, strict=True))
+    return red, green, blue
+
+
+def draw_card(
+    frame: Image.Image,
+    card: Card,
+    position: tuple[int, int],
+    rng: random.Random,
+    angle: float = 0.0,
+    contrast: float = 1.0,
+) -> None:
+    """Draw the card into the frame (RGB, changed in place).
+
+    Args:
+        frame: the picture behind the card.
+        card: what to draw.
+        position: top left corner in pixels; the centre is kept when the card is rotated.
+        rng: decides corner radius and outline colours.
+        angle: rotation in degrees, counter-clockwise; the card then needs a panel.
+        contrast: share of the asked text's contrast that is kept, 1 for all.
+    """
+    width, height = card.size
+    left, top = position
+    box = (left, top, left + width, top + height)
+    behind = frame.crop(box)
+    theme = card.theme
+    sheet = Image.blend(behind, panel_image(theme, card.size), theme.opacity) if theme.opacity else behind.copy()
+    _draw_content(sheet, card, rng, contrast)
+    mask = rounded_mask(width, height, rng.choice((0, 4, 8, 10)) if theme.opacity else 0)
+    if angle:
+        sheet = sheet.rotate(angle, Image.Resampling.BICUBIC, expand=True)
+        mask = mask.rotate(angle, Image.Resampling.BICUBIC, expand=True)
+        left += (width - sheet.width) // 2
+        top += (height - sheet.height) // 2
+        # The crop behind a translucent panel turns with it, so nothing of its edge may show through.
+        mask = ImageChops.multiply(mask, mask)
+    frame.paste(sheet, (left, top), mask)
+
+
+def _draw_content(sheet: Image.Image, card: Card, rng: random.Random, contrast: float) -> None:
+    draw = ImageDraw.Draw(sheet)
+    left, top = card.padding, (sheet.height - card.content_height) // 2
+    if card.thumbnail is not None:
+        picture = card.thumbnail
+        sheet.paste(picture, (left, (sheet.height - picture.height) // 2), rounded_mask(*picture.size, 5))
+        left += picture.width + card.padding
+    available = sheet.width - left - card.padding
+    for block in card.blocks:
+        indent = (available - block.width) // 2 if card.centered else 0
+        if isinstance(block, Table):
+            _draw_table(draw, block, card.theme, (left + indent, top), contrast)
+        else:
+            _draw_row(draw, block, card.theme, (left + indent, top), contrast)
+        top += block.height
+
+
+def _draw_row(draw: ImageDraw.ImageDraw, row: Row, theme: Theme, corner: tuple[int, int], contrast: float) -> None:
+    left, top = corner
+    baseline = top + (row.height + row.ink_height) // 2 - max(0, round(row.ink_height * 0.06))
+    for segment in row.segments:
+        inks = {"text": theme.text, "accent": theme.accent, "muted": theme.muted}
+        ink = inks.get(segment.role, theme.badge_text)
+        offset = 0
+        paper = theme.top
+        if segment.role in ("badge", "button"):
+            offset = round(segment.height_px * 0.45)
+            radius = segment.height_px // 2 if segment.role == "button" else 3
+            margin = round(segment.height_px * 0.3) + 1
+            box = (left, baseline - segment.height_px - margin, left + segment.width - 1, baseline + margin)
+            paper = faded(theme.badge, theme.top, 1.0)
+            draw.rounded_rectangle(box, radius, fill=paper)
+        if contrast < 1 and segment.asked:
+            ink = faded(ink, paper, contrast)
+        stroke = max(1, segment.height_px // 9) if not theme.opacity and segment.role not in ("badge", "button") else 0
+        outline = (20, 16, 20) if stroke and contrast == 1 else None
+        if stroke and contrast < 1:
+            outline = faded((20, 16, 20), ink, max(0.45, contrast))
+        draw.text(
+            (left + offset, baseline),
+            segment.text,
+            fill=ink,
+            font=segment.font,
+            anchor="ls",
+            stroke_width=stroke,
+            stroke_fill=outline,
+        )
+        if segment.struck:
+            middle = baseline - round(segment.height_px * 0.45)
+            draw.line((left - 1, middle, left + segment.width, middle), fill=ink, width=max(1, segment.height_px // 10))
+        left += segment.width + row.gap
+
+
+def _draw_table(
+    draw: ImageDraw.ImageDraw, table: Table, theme: Theme, corner: tuple[int, int], contrast: float
+) -> None:
+    left, top = corner
+    widths, height = table.column_widths, table.row_height
+    line = faded(theme.muted, theme.top, 0.55)
+    draw.rectangle((left, top, left + table.width - 1, top + height), fill=theme.badge)
+    for index, cells in enumerate(table.cells):
+        ink, paper = (theme.badge_text, theme.badge) if index == 0 else (theme.text, theme.top)
+        if contrast < 1:
+            ink = faded(ink, paper, contrast)
+        baseline = top + (height + table.height_px) // 2
+        x = left
+        for text, width in zip(cells, widths, strict=True):
+            segment = table.segment(text)
+            draw.text((x + (width - segment.width) // 2, baseline), text, fill=ink, font=segment.font, anchor="ls")
+            draw.line((x, top, x, top + height), fill=line)
+            x += width
+        draw.line((x, top, x, top + height), fill=line)
+        draw.line((left, top + height, x, top + height), fill=line)
+        top += height

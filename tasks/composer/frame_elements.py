@@ -1,0 +1,91 @@
+"""What a live stream shows around the product card: the host's pill and the viewers' comments."""
+
+import random
+from dataclasses import dataclass
+from typing import Protocol
+
+from PIL import Image, ImageDraw
+from tliveomni_eval.tasks.composer.card_layout import Segment, rounded_mask
+from tliveomni_eval.tasks.composer.photographs import draw_thumbnail
+from tliveomni_eval.tasks.composer.typefaces import Typeface
+
+Box = tuple[int, int, int, int]
+_DARK = (14, 12, 18)
+
+
+def overlaps(one: Box, other: Box) -> bool:
+    """Whether two boxes (left, top, right, bottom in pixels) share a pixel."""
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+
+
+class Element(Protocol):
+    """Something with one text line outside the card."""
+
+    @property
+    def box(self) -> Box:
+        """Left, top, right, bottom in pixels."""
+
+    def draw(self, frame: Image.Image) -> None:
+        """Draw into the frame, in place."""
+
+
+@dataclass(frozen=True)
+class HostPill:
+    """The host's round picture, name and number of viewers on a translucent pill."""
+
+    box: Box
+    segment: Segment
+    avatar: Image.Image
+
+    @classmethod
+    def at(cls, corner: tuple[int, int], text: str, face: Typeface, rng: random.Random) -> "HostPill":
+        """The pill with its top left corner at the given pixel."""
+        segment = Segment(text, face, rng.choice((11, 12)))
+        height = segment.height_px + 10
+        left, top = corner
+        avatar = draw_thumbnail(rng, height - 4)
+        return cls((left, top, left + height + segment.width + 8, top + height), segment, avatar)
+
+    def draw(self, frame: Image.Image) -> None:
+        """Draw into the frame, in place."""
+        left, top, right, bottom = self.box
+        _draw_translucent(frame, self.box, 0.55, (bottom - top) // 2)
+        side = self.avatar.width
+        frame.paste(self.avatar, (left + 2, top + 2), rounded_mask(side, side, side // 2))
+        baseline = top + (bottom - top + self.segment.height_px) // 2 - 1
+        ImageDraw.Draw(frame).text(
+            (left + side + 7, baseline), self.segment.text, fill=(255, 255, 255), font=self.segment.font, anchor="ls"
+        )
+
+
+@dataclass(frozen=True)
+class Comment:
+    """A viewer's comment on a translucent pill; a coloured dot stands for the viewer."""
+
+    box: Box
+    segment: Segment
+    dot: tuple[int, int, int]
+
+    @classmethod
+    def above(cls, corner: tuple[int, int], text: str, face: Typeface, rng: random.Random) -> "Comment":
+        """The comment with its bottom left corner at the given pixel."""
+        segment = Segment(text, face, rng.choice((11, 12)))
+        left, bottom = corner
+        dot = (rng.randrange(120, 256), rng.randrange(120, 256), rng.randrange(120, 256))
+        return cls((left, bottom - segment.height_px - 8, left + segment.width + 24, bottom), segment, dot)
+
+    def draw(self, frame: Image.Image) -> None:
+        """Draw into the frame, in place."""
+        left, top, _, bottom = self.box
+        _draw_translucent(frame, self.box, 0.5, 8)
+        draw = ImageDraw.Draw(frame)
+        middle = (top + bottom) // 2
+        draw.ellipse((left + 6, middle - 4, left + 13, middle + 3), fill=self.dot)
+        baseline = top + (bottom - top + self.segment.height_px) // 2 - 1
+        draw.text((left + 18, baseline), self.segment.text, fill=(255, 255, 255), font=self.segment.font, anchor="ls")
+
+
+def _draw_translucent(frame: Image.Image, box: Box, opacity: float, radius: int) -> None:
+    size = (box[2] - box[0], box[3] - box[1])
+    behind = frame.crop(box)
+    frame.paste(Image.blend(behind, Image.new("RGB", size, _DARK), opacity), box[:2], rounded_mask(*size, radius))

@@ -1,0 +1,80 @@
+"""The composer's fonts, sized by the height of their glyphs in pixels."""
+
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Final
+
+from PIL import ImageFont
+
+FONT_FOLDER: Final = Path(__file__).with_name("fonts")
+
+
+@dataclass(frozen=True)
+class Typeface:
+    """A font file and what it is fit for.
+
+    Attributes:
+        file: name of the file in the fonts folder.
+        covers_chinese: it has the whole alphabet; otherwise only Latin letters, digits and ``¥``.
+        is_display: too fanciful for small text.
+        tells_digits: its 0, 5 and 8 cannot be taken for D, S and B, so that it may print a SKU.
+    """
+
+    file: str
+    covers_chinese: bool
+    is_display: bool
+    tells_digits: bool = True
+
+
+TYPEFACES: Final = (
+    Typeface("hei-regular.otf", True, False),
+    Typeface("hei-bold.otf", True, False),
+    Typeface("song-bold.otf", True, False),
+    Typeface("kai-bold.ttf", True, False),
+    Typeface("oblique.ttf", True, True),
+    Typeface("playful.ttf", True, True, tells_digits=False),
+    Typeface("poster.ttf", True, True, tells_digits=False),
+    Typeface("latin-sans-regular.ttf", False, False),
+    Typeface("latin-sans-bold.ttf", False, False),
+    Typeface("latin-condensed-bold.ttf", False, True),
+    Typeface("latin-black.ttf", False, True),
+)
+
+
+def has_chinese(text: str) -> bool:
+    """Whether the text has a character that a Latin typeface lacks: a Chinese character or a full-width sign."""
+    return any(character > "⺀" for character in text)
+
+
+def usable_typefaces(text: str, height_px: int) -> tuple[Typeface, ...]:
+    """Typefaces that cover the text; display faces only where the text is tall enough to stay legible."""
+    chinese = has_chinese(text)
+    return tuple(
+        face for face in TYPEFACES if (face.covers_chinese or not chinese) and (not face.is_display or height_px >= 17)
+    )
+
+
+@cache
+def _heights_per_em(file: str) -> tuple[float, float]:
+    """Ink height of 国 and of H as a share of the font size (国 is 0 where the font lacks Chinese)."""
+    font = ImageFont.truetype(str(FONT_FOLDER / file), 200, layout_engine=ImageFont.Layout.BASIC)
+    heights = []
+    for glyph in ("国", "H"):
+        _, top, _, bottom = font.getbbox(glyph)
+        heights.append((bottom - top) / 200)
+    return heights[0], heights[1]
+
+
+@lru_cache(maxsize=1024)
+def _font(file: str, size: int) -> ImageFont.FreeTypeFont:
+    return ImageFont.truetype(str(FONT_FOLDER / file), size, layout_engine=ImageFont.Layout.BASIC)
+
+
+def font_for_height(face: Typeface, text: str, height_px: int) -> ImageFont.FreeTypeFont:
+    """The font at the size where the tallest glyphs of the text are ``height_px`` pixels tall.
+
+    The height is the ink height of a full Chinese character where the text has one, else of a capital letter or digit.
+    """
+    chinese, latin = _heights_per_em(face.file)
+    return _font(face.file, max(6, round(height_px / (chinese if has_chinese(text) else latin))))
