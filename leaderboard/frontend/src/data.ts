@@ -1,0 +1,188 @@
+// The page's data, as leaderboard/page_data.py writes it. The two change in one commit.
+
+export type Verdict = "PASS" | "BREACH" | "INCONCLUSIVE" | "MISSING";
+export type Status = "ok" | "empty" | "unparsed" | "truncated" | "error";
+
+export interface EnvironmentEntry {
+  group: string;
+  name: string;
+  value: string;
+  differs: boolean;
+}
+
+export interface RunCard {
+  key: string;
+  name: string;
+  variant: string | null;
+  model: string | null;
+  started: string | null;
+  duration_s: number | null;
+  complete: boolean;
+  problem: string;
+  verdict: Verdict | null;
+  counts: Partial<Record<Verdict, number>>;
+  environment: EnvironmentEntry[];
+}
+
+export interface Cell {
+  verdict: Verdict;
+  gated: boolean;
+  loss: number | null;
+  low: number | null;
+  high: number | null;
+  baseline_quality: number | null;
+  candidate_quality: number | null;
+  n: number;
+  clusters: number;
+  broke: number;
+  fixed: number;
+  further_clusters: number | null;
+  note: string;
+}
+
+export interface MatrixRow {
+  task: string;
+  attribute: string | null;
+  value: string | null;
+  budget: number;
+  loss_kind: string;
+  cells: Cell[];
+}
+
+export interface TaskCard {
+  name: string;
+  metric: string;
+  higher_is_better: boolean;
+  ability: string;
+  modality: string;
+  sensitivity: string;
+  samples: number;
+}
+
+export interface Overview {
+  format: number;
+  title: string;
+  generated: string;
+  generator: string;
+  verdict: Verdict;
+  confidence: number;
+  baseline: RunCard;
+  candidates: RunCard[];
+  tasks: TaskCard[];
+  rows: MatrixRow[];
+  media_note: string;
+  notes: string[];
+}
+
+export interface SliceDetail {
+  slice: number | null;
+  candidate: number;
+  both_right: number;
+  both_wrong: number;
+  metrics: { metric: string; baseline: number | null; candidate: number | null; higher_is_better: boolean }[];
+  status_changes: { baseline: Status; candidate: Status; n: number }[];
+  confusions: { reference: string; output: string; baseline: number; candidate: number }[];
+  concentration: { slice: number; n: number; broke: number; fixed: number; loss: number | null }[];
+  histogram: { metric: string; low: number; high: number; baseline: number[]; candidate: number[] } | null;
+}
+
+export interface MediaItem {
+  kind: "image" | "audio" | "video";
+  name: string;
+  source: string;
+  bytes: number;
+  reason: string;
+}
+
+export type Edit = ["=" | "r" | "d" | "i", number, number];
+
+export interface Output {
+  text: string;
+  status: Status;
+  quality: number | null;
+  metrics: (number | null)[];
+  edits: Edit[];
+  detail: Record<string, unknown>;
+  tokens: number | null;
+  logprobs: [string, number][];
+}
+
+export interface Sample {
+  id: string;
+  cluster: string;
+  slices: number[];
+  prompt: number;
+  reference: string;
+  media: number[];
+  outputs: (Output | null)[];
+  changes: (number | null)[];
+}
+
+export interface TaskPage {
+  task: string;
+  metrics: string[];
+  slices: { attribute: string; value: string }[];
+  prompts: string[];
+  media: MediaItem[];
+  details: SliceDetail[];
+  samples: Sample[];
+}
+
+/** How the data reaches the page: inside it, from scripts beside it, or from a server. */
+type Form = { form: "single" } | { form: "folder" } | { form: "server"; api: string };
+
+const PAGE_FORMAT = 1;
+
+function embedded<T>(id: string): T {
+  const element = document.getElementById(id);
+  if (!element) throw new Error(`This page is damaged: its part “${id}” is missing.`);
+  return JSON.parse(element.textContent ?? "") as T;
+}
+
+export function pageForm(): Form {
+  return embedded<Form>("tlive-form");
+}
+
+export function embeddedOverview(): Overview {
+  const overview = embedded<Overview>("tlive-overview");
+  if (overview.format !== PAGE_FORMAT)
+    throw new Error(`This page holds data of format ${overview.format}, its program reads ${PAGE_FORMAT}.`);
+  return overview;
+}
+
+const loaded = new Map<number, Promise<TaskPage>>();
+const waiting = new Map<number, (page: TaskPage) => void>();
+
+// Scripts of the folder form call this with their data: a page on disk may load a script, but may not fetch a file.
+(window as unknown as { tliveTask: (index: number, page: TaskPage) => void }).tliveTask = (index, page) =>
+  waiting.get(index)?.(page);
+
+export function mediaOf(page: TaskPage, sample: Sample): MediaItem[] {
+  return sample.media.flatMap((index) => page.media[index] ?? []);
+}
+
+export function taskPage(form: Form, index: number): Promise<TaskPage> {
+  let page = loaded.get(index);
+  if (!page) {
+    page = load(form, index);
+    loaded.set(index, page);
+    page.catch(() => loaded.delete(index));
+  }
+  return page;
+}
+
+async function load(form: Form, index: number): Promise<TaskPage> {
+  if (form.form === "single") return embedded<TaskPage>(`tlive-task-${index}`);
+  if (form.form === "server") {
+    const answer = await fetch(`${form.api}/tasks/${index}`);
+    if (!answer.ok) throw new Error(`The server answered ${answer.status} to ${answer.url}`);
+    return (await answer.json()) as TaskPage;
+  }
+  return new Promise((resolve, reject) => {
+    waiting.set(index, resolve);
+    const script = document.createElement("script");
+    script.src = `data/task-${index}.js`;
+    script.onerror = () => reject(new Error(`${script.src} cannot be read: keep the folder “data” beside index.html.`));
+    document.head.append(script);
+  });
+}

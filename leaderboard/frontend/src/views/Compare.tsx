@@ -1,0 +1,89 @@
+// How the runs were made, and what differs beside what was meant to differ.
+
+import { useState } from "preact/hooks";
+import { VerdictMark } from "../components/VerdictMark";
+import { usePage } from "../context";
+import { seconds } from "../format";
+
+export function Compare({ candidate }: { candidate: string | null }) {
+  const { overview, t } = usePage();
+  const [onlyDifferences, setOnly] = useState(true);
+  const candidates = overview.candidates.filter((run) => candidate === null || run.key === candidate);
+  const runs = [overview.baseline, ...candidates];
+  const names = new Map<string, { group: string; name: string }>();
+  for (const run of runs) for (const entry of run.environment) names.set(`${entry.group}\u0000${entry.name}`, entry);
+  const rows = [...names.values()].map(({ group, name }) => {
+    const entries = runs.map((run) => run.environment.find((entry) => entry.group === group && entry.name === name));
+    return { group, name, entries, differs: entries.some((entry) => entry?.value !== entries[0]?.value) };
+  });
+  const shown = rows.filter((row) => !onlyDifferences || row.differs);
+  return (
+    <>
+      <h1 class="view-title">{t.environment}</h1>
+      <section class="sheet">
+        <div class="filters">
+          <label class="choice">
+            <input type="checkbox" checked={onlyDifferences} onChange={(event) => setOnly(event.currentTarget.checked)} /> {t.onlyDifferences}
+          </label>
+          {candidate !== null && (
+            <a class="quiet-button" href="#/compare">
+              {t.any}
+            </a>
+          )}
+        </div>
+        <div class="scroll">
+          <table class="environment">
+            <thead>
+              <tr>
+                <th scope="col" />
+                {runs.map((run) => (
+                  <th scope="col" key={run.key}>
+                    {run.verdict && <VerdictMark verdict={run.verdict} size={12} />} {run.key}
+                    {run.problem && <p class="failure small">{run.problem}</p>}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              <Fact name={t.run} values={runs.map((run) => run.name)} />
+              <Fact name={t.started} values={runs.map((run) => run.started?.replace("T", " ").slice(0, 19) ?? "–")} />
+              <Fact name={t.duration} values={runs.map((run) => (run.complete ? seconds(run.duration_s) : t.incomplete))} />
+              {shown.map((row, index) => (
+                <Fact
+                  key={`${row.group}/${row.name}`}
+                  group={shown[index - 1]?.group === row.group ? "" : row.group}
+                  name={row.name}
+                  values={row.entries.map((entry) => entry?.value ?? "–")}
+                  differs={row.differs}
+                />
+              ))}
+            </tbody>
+          </table>
+        </div>
+        {rows.length === 0 ? <p class="nothing">{t.noEnvironment}</p> : shown.length === 0 && <p class="nothing">{t.noDifferences}</p>}
+      </section>
+    </>
+  );
+}
+
+function Fact({ group = "", name, values, differs = false }: { group?: string; name: string; values: string[]; differs?: boolean }) {
+  return (
+    <>
+      {group && (
+        <tr class="group">
+          <th scope="rowgroup" colSpan={values.length + 1}>
+            {group}
+          </th>
+        </tr>
+      )}
+      <tr>
+        <th scope="row">{name}</th>
+        {values.map((value, index) => (
+          <td key={index} class={differs && index > 0 && value !== values[0] ? "differs" : ""}>
+            {value}
+          </td>
+        ))}
+      </tr>
+    </>
+  );
+}

@@ -1,0 +1,196 @@
+// One sample: its media, and what every run answered.
+
+import { useEffect, useState } from "preact/hooks";
+import { SampleMedia } from "../components/SampleMedia";
+import { TextDiff } from "../components/TextDiff";
+import { usePage, useTask } from "../context";
+import { mediaOf, type Output, type Sample, type TaskPage } from "../data";
+import { rate } from "../format";
+import { sampleLink, sliceLink, type Selection } from "../route";
+import { effectiveShow, samplesIn, selectedSamples } from "../selection";
+import { Breadcrumb, NotFound } from "./Frame";
+
+export function SampleView({ selection, id }: { selection: Selection; id: string }) {
+  const { t } = usePage();
+  const loading = useTask(selection.task);
+  if (loading.state === "loading") return <p class="quiet">{t.loading}</p>;
+  if (loading.state === "failed") return <p class="failure">{loading.message}</p>;
+  const sample = loading.page.samples.find((one) => one.id === id);
+  return sample ? <Found page={loading.page} sample={sample} selection={selection} /> : <NotFound />;
+}
+
+function Found({ page, sample, selection }: { page: TaskPage; sample: Sample; selection: Selection }) {
+  const { overview, t } = usePage();
+  const candidate = Math.max(0, overview.candidates.findIndex((run) => run.key === selection.candidate));
+  const place: Selection = {
+    ...selection,
+    candidate: overview.candidates[candidate]?.key ?? "",
+    show: effectiveShow(samplesIn(page, selection), candidate, selection.show),
+  };
+  const list = selectedSamples(page, place, candidate);
+  const at = list.findIndex((one) => one.id === sample.id);
+  const previous = at > 0 ? list[at - 1] : undefined;
+  const next = at >= 0 ? list[at + 1] : undefined;
+  useKeys(place, previous, next);
+  return (
+    <>
+      <div class="sample-bar">
+        <Breadcrumb selection={place}>
+          <span aria-hidden="true">/</span>
+          <span aria-current="page">{sample.id}</span>
+        </Breadcrumb>
+        <span class="spring" />
+        <nav class="steps" aria-label={t.samples} title={t.keys}>
+          <Step to={previous} place={place} label={t.previous} sign="←" />
+          <span>{at >= 0 ? t.of(at + 1, list.length) : ""}</span>
+          <Step to={next} place={place} label={t.next} sign="→" />
+          <CopyLink />
+        </nav>
+      </div>
+      <div class="sample">
+        <section class="evidence" aria-label={t.sample}>
+          <SampleMedia
+            media={mediaOf(page, sample)}
+            outputs={[sample.outputs[0] ?? null, sample.outputs[candidate + 1] ?? null]}
+            names={[overview.baseline.key, place.candidate]}
+          />
+          <ul class="tags">
+            {sample.slices.map((index) => {
+              const slice = page.slices[index];
+              return (
+                slice && (
+                  <li key={index}>
+                    <a href={sliceLink({ ...place, ...slice, within: null, show: null })}>
+                      <span class="quiet">{slice.attribute}</span> {slice.value}
+                    </a>
+                  </li>
+                )
+              );
+            })}
+          </ul>
+          <h2>{t.prompt}</h2>
+          <p class="text prompt">{page.prompts[sample.prompt]}</p>
+        </section>
+        <section class="answers">
+          <h1 class="for-readers">
+            {t.sample} {sample.id}
+          </h1>
+          <article class="answer expected">
+            <h2>{t.reference}</h2>
+            <p class="text">{sample.reference}</p>
+          </article>
+          <Answer page={page} sample={sample} output={sample.outputs[0] ?? null} name={overview.baseline.key} role={t.baseline} change={null} />
+          {overview.candidates.map((run, index) => (
+            <Answer
+              key={run.key}
+              page={page}
+              sample={sample}
+              output={sample.outputs[index + 1] ?? null}
+              name={run.key}
+              role={index === candidate ? t.candidate : ""}
+              change={sample.changes[index] ?? null}
+            />
+          ))}
+        </section>
+      </div>
+    </>
+  );
+}
+
+function Answer(props: { page: TaskPage; sample: Sample; output: Output | null; name: string; role: string; change: number | null }) {
+  const { t } = usePage();
+  const { output, change } = props;
+  const right = output?.quality === 1;
+  const kind = change === null || change === 0 ? "" : change < 0 ? "broke" : "fixed";
+  return (
+    <article class={`answer ${props.role ? "" : "other"} ${kind}`}>
+      <h2>
+        {props.name} {props.role && <span class="quiet">{props.role}</span>}
+        <span class="spring" />
+        {kind && <span class={`badge ${kind}`}>{kind === "broke" ? t.broke : t.fixed}</span>}
+        {output && output.status !== "ok" && <span class="status">{t.status[output.status]}</span>}
+        {right && <span class="badge right">✓ {t.correct}</span>}
+      </h2>
+      <p>
+        <TextDiff reference={props.sample.reference} output={output} />
+      </p>
+      {output && (
+        <p class="scores">
+          {props.page.metrics.map((metric, index) => {
+            const value = output.metrics[index] ?? null;
+            return (
+              value !== null && (
+                <span key={metric}>
+                  {metric} <b>{rate(value)}</b>
+                </span>
+              )
+            );
+          })}
+          {output.tokens !== null && (
+            <span>
+              {t.tokens} <b>{output.tokens}</b>
+            </span>
+          )}
+        </p>
+      )}
+      {output && Object.keys(output.detail).length > 0 && (
+        <details>
+          <summary>{t.detail}</summary>
+          <pre>{JSON.stringify(output.detail, null, 1)}</pre>
+        </details>
+      )}
+    </article>
+  );
+}
+
+function Step({ to, place, label, sign }: { to: Sample | undefined; place: Selection; label: string; sign: string }) {
+  return to ? (
+    <a class="step" href={sampleLink(place, to.id)} aria-label={label}>
+      {sign}
+    </a>
+  ) : (
+    <span class="step off" aria-hidden="true">
+      {sign}
+    </span>
+  );
+}
+
+function CopyLink() {
+  const { t } = usePage();
+  const [copied, setCopied] = useState(false);
+  return (
+    <button
+      class="quiet-button"
+      onClick={() =>
+        navigator.clipboard?.writeText(location.href).then(
+          () => setCopied(true),
+          () => setCopied(false),
+        )
+      }
+    >
+      {copied ? t.copied : t.copyLink}
+    </button>
+  );
+}
+
+function useKeys(place: Selection, previous: Sample | undefined, next: Sample | undefined): void {
+  useEffect(() => {
+    const pressed = (event: KeyboardEvent) => {
+      const target = event.target as HTMLElement;
+      if (event.altKey || event.ctrlKey || event.metaKey || target.closest("input, select, textarea, audio, video, dialog")) return;
+      const to =
+        event.key === "ArrowLeft" && previous
+          ? sampleLink(place, previous.id)
+          : event.key === "ArrowRight" && next
+            ? sampleLink(place, next.id)
+            : event.key === "Escape" && !document.querySelector("dialog[open]")
+              ? sliceLink(place)
+              : null;
+      if (to === null) return;
+      event.preventDefault();
+      location.hash = to;
+    };
+    addEventListener("keydown", pressed);
+    return () => removeEventListener("keydown", pressed);
+  });
+}

@@ -1,0 +1,163 @@
+"""Builds the page of one task: its samples with every run's answer, and the details of its slices."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tliveomni_eval.evals.logs.task_log import TaskLog
+from tliveomni_eval.evals.record import Status
+from tliveomni_eval.leaderboard.logged_sample import (
+    answer_text,
+    output_tokens,
+    prompt_text,
+    reference_text,
+    shown_detail,
+    token_logprobs,
+)
+from tliveomni_eval.leaderboard.media_inclusion import MediaInclusion
+from tliveomni_eval.leaderboard.media_location import FoundMedium, MediaLocator
+from tliveomni_eval.leaderboard.page_data import MediaItem, Output, Sample, TaskPage
+from tliveomni_eval.leaderboard.paired_samples import PairedSamples
+from tliveomni_eval.leaderboard.slice_details import slice_detail
+from tliveomni_eval.leaderboard.text_alignment import align, character_confusions
+
+
+def build_task_page(
+    task: str, paired: PairedSamples, locator: MediaLocator, inclusion: MediaInclusion
+) -> TaskPage:
+    """Reads the samples of a task and computes what the slice and sample views show.
+
+    Args:
+        task: Name of the task.
+        paired: Its samples over all runs.
+        locator: Finds media.
+        inclusion: Puts media on the page.
+
+    Raises:
+        LogError: If a log changed since it was read.
+    """
+    candidates = range(len(paired.logs) - 1)
+    prompts: dict[str, int] = {}
+    samples: list[Sample] = []
+    found: list[list[FoundMedium]] = []
+    statuses: list[list[Status | None]] = [[] for _ in paired.logs]
+    confusions: list[list[Counter[tuple[str, str]]]] = [[] for _ in paired.logs]
+    qualities = [paired.quality(run) for run in range(len(paired.logs))]
+    changes = [paired.change(candidate) for candidate in candidates]
+    for index, sample_id in enumerate(paired.ids):
+        logged = [_logged(log, paired, run, index) for run, log in enumerate(paired.logs)]
+        first = next(line for line in logged if line is not None)
+        reference = reference_text(first)
+        outputs = [_output(line, paired, run, index, reference, qualities) for run, line in enumerate(logged)]
+        for run, output in enumerate(outputs):
+            statuses[run].append(output.status if output else None)
+            confusions[run].append(
+                character_confusions(reference, output.text, output.edits) if output else Counter()
+            )
+        samples.append(
+            Sample(
+                id=sample_id,
+                cluster=_cluster(paired, index),
+                slices=np.flatnonzero(paired.members[:, index]).tolist(),
+                prompt=prompts.setdefault(prompt_text(first), len(prompts)),
+                reference=reference,
+                outputs=outputs,
+                changes=[_number(change[index]) for change in changes],
+            )
+        )
+        found.append(locator.of_sample(first))
+    media, indices = _include_media(samples, found, inclusion)
+    return TaskPage(
+        task=task,
+        metrics=list(paired.metrics),
+        slices=list(paired.slices),
+        prompts=list(prompts),
+        media=media,
+        details=[
+            slice_detail(paired, index, candidate, statuses, confusions)
+            for candidate in candidates
+            for index in (None, *range(len(paired.slices)))
+        ],
+        samples=[
+            sample.model_copy(update={"media": indices[position]}) for position, sample in enumerate(samples)
+        ],
+    )
+
+
+def is_important(sample: Sample) -> bool:
+    """Whether somebody will want to see the sample: it changed, is wrong, or lacks a run."""
+    return any(change is None or change != 0 for change in sample.changes) or any(
+        output is None or output.status != "ok" or (output.quality is not None and output.quality < 1)
+        for output in sample.outputs
+    )
+
+
+def _logged(log: TaskLog | None, paired: PairedSamples, run: int, index: int) -> Mapping[str, Any] | None:
+    position = int(paired.positions[run, index])
+    return log.sample(position) if log is not None and position >= 0 else None
+
+
+def _cluster(paired: PairedSamples, index: int) -> str:
+    for run, log in enumerate(paired.logs):
+        position = int(paired.positions[run, index])
+        if log is not None and position >= 0:
+            code = int(log.clusters.codes[position])
+            return log.clusters.values[code] if code >= 0 else ""
+    return ""
+
+
+def _output(
+    logged: Mapping[str, Any] | None,
+    paired: PairedSamples,
+    run: int,
+    index: int,
+    reference: str,
+    qualities: Sequence[np.ndarray[tuple[int, ...], np.dtype[np.float64]]],
+) -> Output | None:
+    log = paired.logs[run]
+    if logged is None or log is None:
+        return None
+    text = answer_text(logged)
+    code = int(log.statuses.codes[paired.positions[run, index]])
+    status: Status = log.statuses.values[code] if code >= 0 else "ok"  # type: ignore[assignment]  # checked by the reader
+    den = paired.den[run, :, index]
+    return Output(
+        text=text,
+        status=status,
+        quality=_number(qualities[run][index]),
+        metrics=[
+            float(paired.num[run, metric, index] / den[metric]) if den[metric] > 0 else None
+            for metric in range(len(paired.metrics))
+        ],
+        edits=align(reference, text),
+        detail=shown_detail(logged),
+        tokens=output_tokens(logged),
+        logprobs=token_logprobs(logged),
+    )
+
+
+def _include_media(
+    samples: Sequence[Sample], found: Sequence[Sequence[FoundMedium]], inclusion: MediaInclusion
+) -> tuple[list[MediaItem], list[list[int]]]:
+    """Includes media of the samples with the largest loss first, each medium once."""
+    worst = [min((change if change is not None else -1.0 for change in sample.changes), default=0.0) for sample in samples]
+    important = [is_important(sample) for sample in samples]
+    items: list[MediaItem] = []
+    places: dict[FoundMedium, int] = {}
+    indices: list[list[int]] = [[] for _ in samples]
+    for position in sorted(range(len(samples)), key=lambda at: (not important[at], worst[at], at)):
+        for medium in found[position]:
+            if medium not in places:
+                places[medium] = len(items)
+                items.append(inclusion.include(medium, important[position]))
+            indices[position].append(places[medium])
+    return items, indices
+
+
+def _number(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
