@@ -107,9 +107,10 @@ def _parse_object(text: bytes, path: Path, number: int | None) -> dict[str, Any]
 
 
 def _parse_leniently(text: bytes, path: Path, number: int | None) -> Any:
-    """Python's own parser: it takes `NaN`, and says where a fault is."""
+    """Python's own parser: it takes `NaN` and escaped lone surrogates, and says where a fault is."""
     try:
-        return json.loads(text.decode("utf-8"))
+        value = json.loads(text.decode("utf-8"))
+        return _without_lone_surrogates(value) if b"\\u" in text else value
     except UnicodeDecodeError as error:
         raise LogError(f"not UTF-8: byte 0x{text[error.start]:02x} at position {error.start}", path, number) from error
     except json.JSONDecodeError as error:
@@ -121,6 +122,17 @@ def _parse_leniently(text: bytes, path: Path, number: int | None) -> Any:
         raise LogError(reason, path, place) from error
     except (ValueError, RecursionError) as error:
         raise LogError(f"not readable as JSON: {error}", path, number) from error
+
+
+def _without_lone_surrogates(value: Any) -> Any:
+    """The value with U+FFFD in place of half a surrogate pair, which no UTF-8 file or terminal can hold."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, list):
+        return [_without_lone_surrogates(item) for item in value]
+    if isinstance(value, dict):
+        return {_without_lone_surrogates(key): _without_lone_surrogates(item) for key, item in value.items()}
+    return value
 
 
 def _excerpt(text: bytes) -> str:

@@ -15,7 +15,7 @@ class SampleCounts(NamedTuple):
     Attributes:
         num: Numerator, finite and ≥ 0.
         den: Denominator, finite and ≥ 0.
-        payload: What a set metric needs of the sample; None for a ratio metric.
+        payload: What a set metric (AP) or a group metric (CircularEval) logged; None for a ratio metric.
     """
 
     num: float
@@ -24,7 +24,7 @@ class SampleCounts(NamedTuple):
 
 
 def declared_counts(name: str, value: Any, sample_id: str, path: Path, line: int) -> SampleCounts | None:
-    """Counts that one of our tasks logged, `{"id", "num", "den"}` or `{"id", "payload"}`.
+    """Counts that one of our tasks logged: `{"id", "num", "den"}`, or `{"id", "kind", …}` for a set or group metric.
 
     Args:
         name: Metric name.
@@ -41,15 +41,15 @@ def declared_counts(name: str, value: Any, sample_id: str, path: Path, line: int
     """
     if not isinstance(value, dict):
         return None
-    num, den = value.get("num"), value.get("den")
-    if num is None and den is None and "payload" not in value:
+    is_ratio = "num" in value or "den" in value
+    if not is_ratio and "kind" not in value:
         return None
     if "id" in value and value["id"] != sample_id:
         raise LogError(f"metric {name!r} belongs to sample {value['id']!r}, the record to {sample_id!r}", path, line)
-    if "payload" in value and num is None and den is None:
-        return SampleCounts(0.0, 1.0, value["payload"])
+    if not is_ratio:
+        return SampleCounts(0.0, 0.0, value)
     return SampleCounts(
-        _count(f"{name}.num", num, path, line), _count(f"{name}.den", den, path, line), value.get("payload")
+        _count(f"{name}.num", value.get("num"), path, line), _count(f"{name}.den", value.get("den"), path, line)
     )
 
 

@@ -55,7 +55,8 @@ class MetricColumn:
         den: Denominators, finite and ≥ 0; 0 where the metric is absent. Shape (n,).
         present: Whether the sample has the metric: not every metric applies to every sample. Shape (n,).
         higher_is_better: Declared by the task; None where the log does not say.
-        payloads: What a set metric (AP) needs of each sample; None for a ratio metric.
+        payloads: What a set metric (AP) or a group metric (CircularEval) logged of each sample, with its `kind`; None
+            for a ratio metric.
     """
 
     num: NDArray[np.float64]
@@ -135,7 +136,7 @@ class TaskLog:
         import pandas as pd
 
         columns = {
-            attribute: pd.Categorical.from_codes(values.codes, categories=list(values.values))
+            attribute: pd.Categorical.from_codes(values.codes, categories=pd.Index(values.values))
             for attribute, values in self.slices.items()
         }
         return pd.DataFrame(columns, index=pd.Index(self.ids, name="id"))

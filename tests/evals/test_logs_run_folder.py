@@ -74,9 +74,10 @@ class TestOurRuns:
     def test_set_metric_payload(self, tmp_path: Path) -> None:
         folder = write_tlive_run(tmp_path / "bf16", [1, 0])
         rows = tlive_rows([1, 0])
-        rows[0]["ap"] = {"id": "ocr-00000", "payload": [[0.9, True]]}
+        rows[0]["ap"] = {"id": "ocr-00000", "kind": "average_precision", "categories": {}}
         write_lines(samples_file(folder), rows)
-        assert read_run(folder).tasks["live_ocr"].metrics["ap"].payloads == ([[0.9, True]], None)
+        payloads = read_run(folder).tasks["live_ocr"].metrics["ap"].payloads
+        assert payloads == (rows[0]["ap"], None)
 
     def test_newest_log_of_a_task_counts(self, tmp_path: Path) -> None:
         folder = write_tlive_run(tmp_path / "bf16", [1, 0])

@@ -1,0 +1,158 @@
+"""`tlive gate`: the release gate on the command line."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from tliveomni_eval.evals.gate.verdict import GateReport
+
+
+_HELP = """Decide for every slice whether a candidate lost more than the budget.
+
+\b
+Exit status: 0 PASS, 1 BREACH, 2 INCONCLUSIVE, 3 MISSING or not comparable, 64 usage error.
+A run folder is one of `tlive run`, of `lmms-eval --log_samples` or of `lm_eval --log_samples`.
+"""
+
+
+class _GateGroup(click.Group):
+    """The group `gate`: decides by itself, and has a few subcommands."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Resolve a subcommand; an unknown one is a usage error that names the nearest known one."""
+        from tliveomni_eval.evals.errors import unknown_name_message
+
+        if args and args[0] not in self.commands:
+            ctx.fail(unknown_name_message("subcommand of gate", args[0], list(self.commands)))
+        return super().resolve_command(ctx, args)
+
+
+def _known_fields(ctx: click.Context, parameter: click.Parameter, fields: tuple[str, ...]) -> tuple[str, ...]:
+    if fields:
+        from tliveomni_eval.evals.errors import unknown_name_message
+        from tliveomni_eval.evals.gate.comparability import ALLOWABLE_FIELDS
+
+        for field in fields:
+            if field not in ALLOWABLE_FIELDS:
+                raise click.BadParameter(unknown_name_message("field", field, list(ALLOWABLE_FIELDS)))
+    return fields
+
+
+@click.group(
+    name="gate",
+    help=_HELP,
+    cls=_GateGroup,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.option("--baseline", type=click.Path(path_type=Path), help="Run folder of the 16-bit backend.")
+@click.option(
+    "--candidate",
+    "candidates",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    help="Run folder of a quantized backend; may be given several times.",
+)
+@click.option(
+    "--policy", type=click.Path(path_type=Path), help="Budget policy (YAML); 1.5 % for every slice without it."
+)
+@click.option("--noise", type=click.Path(path_type=Path), help="A second run of the baseline: tells loss from noise.")
+@click.option(
+    "--allow",
+    multiple=True,
+    callback=_known_fields,
+    metavar="FIELD",
+    help="Compare although this field differs; the result records it.",
+)
+@click.option("--task", "tasks", multiple=True, help="Gate this task only; may be given several times.")
+@click.option("--json", "json_path", metavar="FILE", help="Write the result as JSON; - for standard output.")
+@click.option("--junit", "junit_path", metavar="FILE", help="Write the result as JUnit XML; - for standard output.")
+@click.option(
+    "--markdown", "markdown_path", metavar="FILE", help="Write the result as Markdown; - for standard output."
+)
+@click.option("--all", "show_all", is_flag=True, help="Show every slice, not only the worst 40.")
+@click.pass_context
+def command(
+    ctx: click.Context,
+    baseline: Path | None,
+    candidates: tuple[Path, ...],
+    policy: Path | None,
+    noise: Path | None,
+    allow: tuple[str, ...],
+    tasks: tuple[str, ...],
+    json_path: str | None,
+    junit_path: str | None,
+    markdown_path: str | None,
+    show_all: bool,
+) -> int:
+    """Decide for every slice whether a candidate lost more than the budget; see `_HELP`."""
+    if ctx.invoked_subcommand is not None:
+        return 0
+    if baseline is None:
+        raise click.UsageError("--baseline RUN is missing", ctx)
+    if not candidates:
+        raise click.UsageError("--candidate RUN is missing", ctx)
+    outputs = {"--json": json_path, "--junit": junit_path, "--markdown": markdown_path}
+    to_stdout = [option for option, path in outputs.items() if path == "-"]
+    if len(to_stdout) > 1:
+        raise click.UsageError(f"{' and '.join(to_stdout)} cannot both go to standard output", ctx)
+
+    from tliveomni_eval.evals.gate.gate import gate_candidates
+
+    report = gate_candidates(baseline, candidates, policy, noise=noise, allow=allow, tasks=tasks or None)
+    _write_files(report, json_path, junit_path, markdown_path)
+    if not to_stdout:
+        _print(report, show_all)
+    return report.exit_status
+
+
+def _print(report: GateReport, show_all: bool) -> None:
+    import sys
+
+    from rich.console import Console
+    from tliveomni_eval.evals.gate.terminal_table import print_report
+
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="replace")
+    console = Console(highlight=False)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console = Console(highlight=False, width=140)
+    print_report(report, console, None if show_all else 40)
+
+
+def _write_files(report: GateReport, json_path: str | None, junit_path: str | None, markdown_path: str | None) -> None:
+    if json_path:
+        _write(json_path, report.model_dump_json(indent=2) + "\n")
+    if junit_path:
+        from tliveomni_eval.evals.gate.junit_report import junit_report
+
+        _write(junit_path, junit_report(report))
+    step_summary = os.environ.get("GITHUB_STEP_SUMMARY")
+    if markdown_path or step_summary:
+        from tliveomni_eval.evals.gate.markdown_report import markdown_report
+
+        text = markdown_report(report)
+        if markdown_path:
+            _write(markdown_path, text)
+        if step_summary:
+            _write(step_summary, text + "\n", append=True)
+
+
+def _write(path: str, text: str, append: bool = False) -> None:
+    from tliveomni_eval.evals.gate.policy_error import USAGE_ERROR_STATUS, UserError
+
+    if path == "-":
+        click.echo(text, nl=False)
+        return
+    try:
+        with open(path, "a" if append else "w", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise UserError(f"{path}: result cannot be written: {error.strerror}", USAGE_ERROR_STATUS) from error
