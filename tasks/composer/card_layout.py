@@ -2,11 +2,11 @@
 
 import random
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Final, Literal
 
-from PIL import Image, ImageChops, ImageDraw, ImageFont
-from tliveomni_eval.tasks.composer.typefaces import Typeface, font_for_height
+from PIL import Image, ImageChops, ImageDraw
+from tliveomni_eval.tasks.composer.typefaces import SizedFont, Typeface, draw_text, font_for_height, text_width
 
 Color = tuple[int, int, int]
 Role = Literal["text", "accent", "muted", "badge", "button"]
@@ -50,16 +50,16 @@ class Segment:
     struck: bool = False
     asked: bool = False
 
-    @property
-    def font(self) -> ImageFont.FreeTypeFont:
+    @cached_property
+    def font(self) -> SizedFont:
         """The segment's font at its size."""
         return font_for_height(self.face, self.text, self.height_px)
 
-    @property
+    @cached_property
     def width(self) -> int:
         """Advance width in pixels, with the padding of a badge or button."""
         padding = round(self.height_px * 0.9) if self.role in ("badge", "button") else 0
-        return int(self.font.getlength(self.text)) + 1 + padding
+        return int(text_width(self.font, self.text)) + 1 + padding
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class Table:
         """A cell as a segment."""
         return Segment(text, self.face, self.height_px, asked=True)
 
-    @property
+    @cached_property
     def column_widths(self) -> list[int]:
         """Widths in pixels, padding included."""
         padding = max(8, round(self.height_px * 0.8))
@@ -156,23 +156,37 @@ class Card:
         return width, height + 2 * self.padding
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=64)
+def _corner(radius: int) -> Image.Image:
+    """The top left quarter of a disc as a smooth-edged mask, drawn at four times the size."""
+    quarter = Image.new("L", (4 * radius, 4 * radius), 0)
+    ImageDraw.Draw(quarter).ellipse((0, 0, 8 * radius - 1, 8 * radius - 1), fill=255)
+    return quarter.reduce(4)
+
+
 def rounded_mask(width: int, height: int, radius: int) -> Image.Image:
-    """A smooth-edged rounded rectangle as a mask, drawn at three times the size."""
-    mask = Image.new("L", (3 * width, 3 * height), 0)
-    ImageDraw.Draw(mask).rounded_rectangle((0, 0, 3 * width - 1, 3 * height - 1), 3 * radius, fill=255)
-    return mask.reduce(3)
+    """A rounded rectangle as a mask (L) of the given size in pixels."""
+    mask = Image.new("L", (width, height), 255)
+    radius = min(radius, width // 2, height // 2)
+    if radius:
+        corner = _corner(radius)
+        flipped = corner.transpose(Image.Transpose.FLIP_TOP_BOTTOM)
+        mask.paste(corner, (0, 0))
+        mask.paste(corner.transpose(Image.Transpose.FLIP_LEFT_RIGHT), (width - radius, 0))
+        mask.paste(flipped, (0, height - radius))
+        mask.paste(flipped.transpose(Image.Transpose.FLIP_LEFT_RIGHT), (width - radius, height - radius))
+    return mask
 
 
 @lru_cache(maxsize=64)
-def _gradient_ramp() -> Image.Image:
-    return Image.linear_gradient("L")
+def _gradient_column(top: Color, bottom: Color) -> Image.Image:
+    ramp = Image.linear_gradient("L").crop((0, 0, 1, 256))
+    return Image.composite(Image.new("RGB", ramp.size, bottom), Image.new("RGB", ramp.size, top), ramp)
 
 
 def panel_image(theme: Theme, size: tuple[int, int]) -> Image.Image:
     """The panel's vertical gradient as an RGB image."""
-    ramp = _gradient_ramp().resize(size, Image.Resampling.NEAREST)
-    return Image.composite(Image.new("RGB", size, theme.bottom), Image.new("RGB", size, theme.top), ramp)
+    return _gradient_column(theme.top, theme.bottom).resize(size, Image.Resampling.NEAREST)
 
 
 def faded(ink: Color, paper: Color, contrast: float) -> Color:
@@ -255,15 +269,7 @@ def _draw_row(draw: ImageDraw.ImageDraw, row: Row, theme: Theme, corner: tuple[i
         outline = (20, 16, 20) if stroke and contrast == 1 else None
         if stroke and contrast < 1:
             outline = faded((20, 16, 20), ink, max(0.45, contrast))
-        draw.text(
-            (left + offset, baseline),
-            segment.text,
-            fill=ink,
-            font=segment.font,
-            anchor="ls",
-            stroke_width=stroke,
-            stroke_fill=outline,
-        )
+        draw_text(draw, (left + offset, baseline), segment.text, segment.font, ink, outline, stroke)
         if segment.struck:
             middle = baseline - round(segment.height_px * 0.45)
             draw.line((left - 1, middle, left + segment.width, middle), fill=ink, width=max(1, segment.height_px // 10))
@@ -285,7 +291,7 @@ def _draw_table(
         x = left
         for text, width in zip(cells, widths, strict=True):
             segment = table.segment(text)
-            draw.text((x + (width - segment.width) // 2, baseline), text, fill=ink, font=segment.font, anchor="ls")
+            draw_text(draw, (x + (width - segment.width) // 2, baseline), text, segment.font, ink)
             draw.line((x, top, x, top + height), fill=line)
             x += width
         draw.line((x, top, x, top + height), fill=line)

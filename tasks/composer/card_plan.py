@@ -242,7 +242,7 @@ class _CardComposer:
         blocks = self._ordered(field, asked, rows)
         centered = field == "promo" or self.rng.random() < 0.25
         card = Card(blocks, self.theme, None, centered)
-        thumbnail = min(card.content_height, self.size[0] // 4)
+        thumbnail = min(card.content_height, self.size[0] // 4, 140)
         if field != "table" and self.theme.opacity and thumbnail >= 36 and self.hurry < 0.4 and self.rng.random() < 0.6:
             card = Card(blocks, self.theme, draw_thumbnail(self.rng, thumbnail), centered)
         angle = self.rng.choice((-1, 1)) * self.rng.uniform(3, 9) if self.quality == "rotated" else 0.0
@@ -299,13 +299,12 @@ class _CardComposer:
     def _elements(self, count: int) -> tuple[Element, ...]:
         """``count`` text lines outside the card: the host's pill on top, viewers' comments at the bottom left."""
         elements: list[Element] = []
-        width, height = self.size
         if count and self.rng.random() < 0.7:
             script = self._script()
             host = self.rng.choice(card_text.HOSTS[script])
             text = f"{host}  {card_text.draw_viewers(self.rng, script)}"
             elements.append(HostPill.at((MARGIN, MARGIN), text, self.body_face, self.rng))
-        bottom = height - MARGIN
+        bottom = self.size[1] - MARGIN
         while len(elements) < count:
             text = card_text.draw_short_text(self.rng, self.lang, card_text.COMMENTS)
             comment = Comment.above((MARGIN, bottom), text, self.body_face, self.rng)

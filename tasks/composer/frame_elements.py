@@ -7,10 +7,11 @@ from typing import Protocol
 from PIL import Image, ImageDraw
 from tliveomni_eval.tasks.composer.card_layout import Segment, rounded_mask
 from tliveomni_eval.tasks.composer.photographs import draw_thumbnail
-from tliveomni_eval.tasks.composer.typefaces import Typeface
+from tliveomni_eval.tasks.composer.typefaces import Typeface, draw_text
 
 Box = tuple[int, int, int, int]
 _DARK = (14, 12, 18)
+_WHITE = (255, 255, 255)
 
 
 def overlaps(one: Box, other: Box) -> bool:
@@ -48,14 +49,12 @@ class HostPill:
 
     def draw(self, frame: Image.Image) -> None:
         """Draw into the frame, in place."""
-        left, top, right, bottom = self.box
+        left, top, _, bottom = self.box
         _draw_translucent(frame, self.box, 0.55, (bottom - top) // 2)
         side = self.avatar.width
         frame.paste(self.avatar, (left + 2, top + 2), rounded_mask(side, side, side // 2))
         baseline = top + (bottom - top + self.segment.height_px) // 2 - 1
-        ImageDraw.Draw(frame).text(
-            (left + side + 7, baseline), self.segment.text, fill=(255, 255, 255), font=self.segment.font, anchor="ls"
-        )
+        draw_text(ImageDraw.Draw(frame), (left + side + 7, baseline), self.segment.text, self.segment.font, _WHITE)
 
 
 @dataclass(frozen=True)
@@ -82,7 +81,7 @@ class Comment:
         middle = (top + bottom) // 2
         draw.ellipse((left + 6, middle - 4, left + 13, middle + 3), fill=self.dot)
         baseline = top + (bottom - top + self.segment.height_px) // 2 - 1
-        draw.text((left + 18, baseline), self.segment.text, fill=(255, 255, 255), font=self.segment.font, anchor="ls")
+        draw_text(draw, (left + 18, baseline), self.segment.text, self.segment.font, _WHITE)
 
 
 def _draw_translucent(frame: Image.Image, box: Box, opacity: float, radius: int) -> None:

@@ -10,40 +10,49 @@ from PIL import Image, ImageEnhance, ImageFilter, ImageOps
 PHOTOGRAPH_FOLDER: Final = Path(__file__).with_name("backgrounds")
 # A live stream's camera has a shallow depth of field: most frames take the softened copies.
 _SOFTENING_RADII: Final = (0.0, 1.2, 3.5)
+_SOFTENING_WEIGHTS: Final = (2, 4, 3)
+# Frames are cropped from these widths without scaling, which would cost more time than all the rest of a frame.
+_WIDTHS: Final = (640, 800)
+_THUMBNAIL_WIDTH: Final = 192
 
 
 @cache
-def _photographs() -> tuple[tuple[Image.Image, ...], ...]:
-    """Each photograph at each softening; decoded once a process."""
+def _photographs() -> tuple[Image.Image, ...]:
+    """All photographs, decoded once a process."""
     decoded = []
     for path in sorted(PHOTOGRAPH_FOLDER.glob("*.webp")):
         with Image.open(path) as file:
-            photo = file.convert("RGB")
-        decoded.append(
-            tuple(photo.filter(ImageFilter.GaussianBlur(radius)) if radius else photo for radius in _SOFTENING_RADII)
-        )
+            decoded.append(file.convert("RGB"))
     if not decoded:
         raise FileNotFoundError(f"no background photographs (*.webp) in {PHOTOGRAPH_FOLDER}; reinstall the package")
     return tuple(decoded)
 
 
+@cache
+def _scaled(index: int, width: int, softening_radius: float) -> Image.Image:
+    """A photograph at a width in pixels, blurred; made once a process (about 60 MiB for all)."""
+    photo = _photographs()[index]
+    if width != photo.width:
+        photo = photo.resize((width, photo.height * width // photo.width), Image.Resampling.LANCZOS)
+    return photo.filter(ImageFilter.GaussianBlur(softening_radius)) if softening_radius else photo
+
+
 def draw_background(rng: random.Random, size: tuple[int, int]) -> Image.Image:
-    """A crop of a random photograph, ``size`` = (width, height) pixels, with random zoom, mirroring and exposure."""
-    softened = rng.choice(_photographs())
-    photo = rng.choices(softened, weights=(2, 4, 3))[0]
-    frame = _random_crop(rng, photo, size, rng.uniform(0.55, 1.0))
+    """A crop of a random photograph, ``size`` = (width, height) pixels, randomly zoomed, mirrored, softened, exposed."""
+    index = rng.randrange(len(_photographs()))
+    width = rng.choice(_WIDTHS)
+    frame = _random_crop(rng, _scaled(index, width, rng.choices(_SOFTENING_RADII, _SOFTENING_WEIGHTS)[0]), size)
     if rng.random() < 0.5:
         frame = ImageOps.mirror(frame)
     return ImageEnhance.Brightness(frame).enhance(rng.uniform(0.65, 1.1))
 
 
 def draw_thumbnail(rng: random.Random, side_px: int) -> Image.Image:
-    """A square product picture: a sharp crop of a random photograph, ``side_px`` pixels wide."""
-    return _random_crop(rng, rng.choice(_photographs())[0], (side_px, side_px), rng.uniform(0.5, 0.9))
+    """A square product picture: a sharp crop of a random photograph, ``side_px`` pixels wide, at most 144."""
+    index = rng.randrange(len(_photographs()))
+    return _random_crop(rng, _scaled(index, _THUMBNAIL_WIDTH, 0.0), (side_px, side_px))
 
 
-def _random_crop(rng: random.Random, photo: Image.Image, size: tuple[int, int], share: float) -> Image.Image:
-    scale = share * min(photo.width / size[0], photo.height / size[1])
-    width, height = size[0] * scale, size[1] * scale
-    left, top = rng.uniform(0, photo.width - width), rng.uniform(0, photo.height - height)
-    return photo.resize(size, Image.Resampling.BILINEAR, box=(left, top, left + width, top + height), reducing_gap=2.0)
+def _random_crop(rng: random.Random, photo: Image.Image, size: tuple[int, int]) -> Image.Image:
+    left, top = rng.randint(0, photo.width - size[0]), rng.randint(0, photo.height - size[1])
+    return photo.crop((left, top, left + size[0], top + size[1]))

@@ -5,7 +5,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Final
 
-from PIL import ImageFont
+from PIL import Image, ImageDraw, ImageFont
 
 FONT_FOLDER: Final = Path(__file__).with_name("fonts")
 
@@ -66,15 +66,74 @@ def _heights_per_em(file: str) -> tuple[float, float]:
     return heights[0], heights[1]
 
 
-@lru_cache(maxsize=1024)
-def _font(file: str, size: int) -> ImageFont.FreeTypeFont:
-    return ImageFont.truetype(str(FONT_FOLDER / file), size, layout_engine=ImageFont.Layout.BASIC)
+@dataclass(frozen=True)
+class SizedFont:
+    """A font file at a size in pixels per em."""
+
+    file: str
+    size: int
 
 
-def font_for_height(face: Typeface, text: str, height_px: int) -> ImageFont.FreeTypeFont:
+@dataclass(frozen=True)
+class Glyph:
+    """A character's coverage mask (L) and the mask's corner relative to the pen on the baseline, in pixels."""
+
+    mask: Image.Image
+    left: int
+    top: int
+
+
+def font_for_height(face: Typeface, text: str, height_px: int) -> SizedFont:
     """The font at the size where the tallest glyphs of the text are ``height_px`` pixels tall.
 
     The height is the ink height of a full Chinese character where the text has one, else of a capital letter or digit.
     """
     chinese, latin = _heights_per_em(face.file)
-    return _font(face.file, max(6, round(height_px / (chinese if has_chinese(text) else latin))))
+    return SizedFont(face.file, max(6, round(height_px / (chinese if has_chinese(text) else latin))))
+
+
+@lru_cache(maxsize=512)
+def _freetype(font: SizedFont) -> ImageFont.FreeTypeFont:
+    return ImageFont.truetype(str(FONT_FOLDER / font.file), font.size, layout_engine=ImageFont.Layout.BASIC)
+
+
+@lru_cache(maxsize=40_000)
+def glyph(font: SizedFont, character: str, stroke_px: int = 0) -> Glyph:
+    """A character's glyph, its outline widened by ``stroke_px``; rasterised once a process."""
+    freetype = _freetype(font)
+    left, top, right, bottom = map(int, freetype.getbbox(character, anchor="ls", stroke_width=stroke_px))
+    mask = Image.new("L", (max(1, right - left), max(1, bottom - top)), 0)
+    pen = ImageDraw.Draw(mask)
+    pen.text((-left, -top), character, fill=255, font=freetype, anchor="ls", stroke_width=stroke_px, stroke_fill=255)
+    return Glyph(mask, left, top)
+
+
+@lru_cache(maxsize=40_000)
+def advance(font: SizedFont, character: str) -> float:
+    """How far the pen moves after the character, in pixels."""
+    return _freetype(font).getlength(character)
+
+
+def text_width(font: SizedFont, text: str) -> float:
+    """Advance width of the text in pixels; kerning is left out."""
+    return sum(advance(font, character) for character in text)
+
+
+def draw_text(
+    draw: ImageDraw.ImageDraw,
+    pen: tuple[int, int],
+    text: str,
+    font: SizedFont,
+    ink: tuple[int, int, int],
+    outline: tuple[int, int, int] | None = None,
+    stroke_px: int = 0,
+) -> None:
+    """Draw the text with its baseline starting at ``pen``; with a stroke, an outline of that width lies under the ink."""
+    for layer_ink, width in ((outline, stroke_px), (ink, 0)):
+        if layer_ink is None:
+            continue
+        x = float(pen[0])
+        for character in text:
+            drawn = glyph(font, character, width)
+            draw.bitmap((round(x) + drawn.left, pen[1] + drawn.top), drawn.mask, fill=layer_ink)
+            x += advance(font, character)
