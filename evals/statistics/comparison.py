@@ -46,7 +46,7 @@ class SliceComparison:
         further_clusters: Clusters to add for an 80 % chance of a verdict if the loss stays what it seems; 0 where there
             is a verdict, None where no number would do (the estimate lies on the budget) or none can be computed.
         certifiable: Whether this many clusters could PASS at all, had none of them changed.
-        minimum_clusters: Fewest clusters that could PASS this budget, had none of them changed.
+        minimum_clusters: Fewest clusters that could PASS this budget, had none of them changed; None where no number could.
         reason: Why the loss is undefined or not certifiable, in words; empty otherwise.
     """
 
@@ -74,14 +74,14 @@ class SliceComparison:
     standardised_loss: float
     further_clusters: int | None
     certifiable: bool
-    minimum_clusters: int
+    minimum_clusters: int | None
     reason: str = ""
 
     @property
     def verdict(self) -> Verdict:
         """PASS if the whole interval is at most the budget, BREACH if all of it is above, INCONCLUSIVE otherwise.
 
-        Before the correction for several slices: see `multiplicity.release_verdict`.
+        Before the correction for several slices: see `multiplicity.family_verdicts`.
         """
         return interval_verdict(self.low, self.high, self.budget)
 

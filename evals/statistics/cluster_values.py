@@ -1,0 +1,155 @@
+"""The sums of a slice as one value a cluster: what every test and interval here is computed from.
+
+A slice's qualities are means over its clusters, Q_b = mean(x) and Q_c = mean(y), and "the loss equals θ" is the
+statement that a third mean is zero:
+
+    d(θ) = (1 + αθ)·x − y − βθ·s        mean(s) = 1
+    relative loss        α = −1, β = 0        (1 − θ)·Q_b = Q_c
+    absolute loss        α = 0,  β = 1        Q_b − θ = Q_c
+    relative error       α = 1,  β = 1        (1 + θ)·(1 − Q_b) = 1 − Q_c
+
+For a ratio of sums x, y are the cluster's numerators over the mean denominator (linearised where the two runs have
+different denominators) and s its relative size; for a set metric they are jackknife values and s = 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tliveomni_eval.evals.statistics.comparison import LossKind
+from tliveomni_eval.evals.statistics.paired_slices import FloatArray, IndexArray, PairedSums
+
+_COEFFICIENTS: dict[LossKind, tuple[float, float]] = {
+    "relative": (-1.0, 0.0),
+    "absolute": (0.0, 1.0),
+    "relative_error": (1.0, 1.0),
+}
+_SAME = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterValues:
+    """One slice as values of its clusters.
+
+    Attributes:
+        baseline: x, shape (n_clusters,); its mean is the baseline's quality.
+        candidate: y, shape (n_clusters,); its mean is the candidate's quality.
+        size: s ≥ 0, shape (n_clusters,), mean 1: the cluster's share of the slice.
+    """
+
+    baseline: FloatArray
+    candidate: FloatArray
+    size: FloatArray
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters."""
+        return int(self.baseline.size)
+
+    @property
+    def quality(self) -> tuple[float, float]:
+        """Quality of the baseline and of the candidate."""
+        return float(self.baseline.mean()), float(self.candidate.mean())
+
+    @property
+    def change(self) -> FloatArray:
+        """Baseline minus candidate, one a cluster; rounding noise is 0."""
+        difference = self.baseline - self.candidate
+        scale = np.maximum(np.abs(self.baseline), np.abs(self.candidate))
+        return np.where(np.abs(difference) <= _SAME * scale, 0.0, difference)
+
+    @property
+    def right_or_wrong(self) -> bool:
+        """Whether every cluster has size 1 and is fully right (1) or wrong (0) in both runs."""
+        return all(bool(np.all((values == 0) | (values == 1))) for values in (self.baseline, self.candidate)) and bool(
+            np.all(self.size == 1)
+        )
+
+    def hypothesis(self, loss: float, kind: LossKind) -> FloatArray:
+        """d(θ) at θ = `loss`: values whose mean is 0 if that is the loss, and above 0 if the loss is larger."""
+        alpha, beta = _COEFFICIENTS[kind]
+        return np.asarray((1 + alpha * loss) * self.baseline - self.candidate - beta * loss * self.size)
+
+    def extremes(self, loss: float, kind: LossKind) -> tuple[float, float]:
+        """d(θ) of a cluster destroyed entirely, and −d(θ) of the largest gain an unseen cluster may show; both ≥ 0.
+
+        The destroyed cluster loses the quality of a cluster drawn with probability proportional to it: then the
+        variance that a share p of destroyed clusters adds is right. A gain is at most the largest change seen, and
+        a whole cluster where outcomes are right or wrong or where nothing changed.
+        """
+        alpha, beta = _COEFFICIENTS[kind]
+        held = np.maximum(self.baseline, 0.0)
+        total = float(held.sum())
+        mass, size = (float(held @ held) / total, float(held @ self.size) / total) if total > 0 else (1.0, 1.0)
+        largest = float(np.abs(self.change).max(initial=0.0))
+        gain = 1.0 if self.right_or_wrong else (largest or mass)
+        return max(0.0, (1 + alpha * loss) * mass - beta * loss * size), max(0.0, gain + beta * loss * size)
+
+
+def loss_of(quality_baseline: float, quality_candidate: float, kind: LossKind) -> float:
+    """The loss of one quality against another; NaN where the baseline's quality (or its error) is not above 0.
+
+    >>> round(loss_of(0.8, 0.784, "relative"), 6), round(loss_of(0.8, 0.784, "absolute"), 6)
+    (0.02, 0.016)
+    >>> round(loss_of(0.8, 0.784, "relative_error"), 6)
+    0.08
+    """
+    difference = quality_baseline - quality_candidate
+    if kind == "absolute":
+        return difference
+    divisor = quality_baseline if kind == "relative" else 1 - quality_baseline
+    return difference / divisor if divisor > 0 else float("nan")
+
+
+def ratio_cluster_values(paired: PairedSums, members: IndexArray) -> ClusterValues:
+    """The cluster values of a slice of a ratio or all-correct metric; no clusters where nothing was counted."""
+    cluster = paired.cluster[members]
+    local, n_clusters = _local_index(cluster)
+    counts = (paired.num_baseline, paired.den_baseline, paired.num_candidate, paired.den_candidate)
+    if local is None:
+        num_b, den_b, num_c, den_c = (array[members] for array in counts)
+    else:
+        num_b, den_b, num_c, den_c = (
+            np.bincount(local, weights=array[members], minlength=n_clusters) for array in counts
+        )
+    if paired.statistic == "all_correct":
+        num_b, num_c = ((num >= den * (1 - _SAME)).astype(np.float64) for num, den in ((num_b, den_b), (num_c, den_c)))
+        den_b = den_c = np.ones_like(num_b)
+    counted = (den_b > 0) | (den_c > 0)
+    if not counted.all():
+        num_b, den_b, num_c, den_c = (array[counted] for array in (num_b, den_b, num_c, den_c))
+    if not den_b.sum() > 0 or not den_c.sum() > 0:
+        empty = np.empty(0)
+        return ClusterValues(empty, empty, empty)
+    return _linearised(num_b, den_b, num_c, den_c, error=paired.kind == "error")
+
+
+def _linearised(
+    num_b: FloatArray, den_b: FloatArray, num_c: FloatArray, den_c: FloatArray, *, error: bool
+) -> ClusterValues:
+    if error:
+        num_b, num_c = den_b - num_b, den_c - num_c
+    mean_b, mean_c = float(den_b.mean()), float(den_c.mean())
+    if np.array_equal(den_b, den_c):
+        return ClusterValues(num_b / mean_b, num_c / mean_b, den_b / mean_b)
+    size = (den_b / mean_b + den_c / mean_c) / 2
+    quality_b, quality_c = float(num_b.sum() / den_b.sum()), float(num_c.sum() / den_c.sum())
+    return ClusterValues(
+        (num_b - quality_b * den_b) / mean_b + quality_b * size,
+        (num_c - quality_c * den_c) / mean_c + quality_c * size,
+        size,
+    )
+
+
+def _local_index(cluster: IndexArray) -> tuple[IndexArray | None, int]:
+    """The clusters of a slice as 0..k−1, and k; None where every sample is its own cluster."""
+    if cluster.size == 0:
+        return None, 0
+    first, last = int(cluster.min()), int(cluster.max())
+    present = np.bincount(cluster - first, minlength=last - first + 1)
+    if present.max() == 1:
+        return None, cluster.size
+    position = np.cumsum(present > 0) - 1
+    return position[cluster - first].astype(np.intp), int(position[-1]) + 1
