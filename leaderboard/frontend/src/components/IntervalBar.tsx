@@ -30,37 +30,39 @@ export function axisPosition(loss: number, axis: LossAxis): number {
   return Math.min(1, Math.max(0, (bent(loss, axis.bend) - from) / (to - from)));
 }
 
-export function IntervalBar({ cell, budget, axis, width, height = 18 }: { cell: Cell; budget: number; axis: LossAxis; width: number; height?: number }) {
-  const inset = 4;
-  const x = (loss: number) => inset + axisPosition(loss, axis) * (width - 2 * inset);
+/** Position on the axis as a share of the width, with room for half a point at both ends. */
+function along(loss: number, axis: LossAxis): string {
+  return `${(2 + axisPosition(loss, axis) * 96).toFixed(2)}%`;
+}
+
+export function IntervalBar({ cell, budget, axis, height = 18 }: { cell: Cell; budget: number; axis: LossAxis; height?: number }) {
   const middle = height / 2;
   return (
-    <svg class={`interval ${cell.verdict.toLowerCase()}`} width={width} height={height} viewBox={`0 0 ${width} ${height}`} aria-hidden="true">
-      <rect class="tolerated" x={0} y={0} width={x(budget)} height={height} />
-      <line class="zero" x1={x(0)} x2={x(0)} y1={0} y2={height} />
-      <line class="budget" x1={x(budget)} x2={x(budget)} y1={0} y2={height} />
-      {cell.low !== null && cell.high !== null && (
-        <line class="range" x1={x(cell.low)} x2={Math.max(x(cell.high), x(cell.low) + 1)} y1={middle} y2={middle} />
-      )}
-      {cell.loss !== null && <circle class="point" cx={x(cell.loss)} cy={middle} r={height / 5} />}
+    <svg class={`interval ${cell.verdict.toLowerCase()}`} height={height} aria-hidden="true">
+      <rect class="tolerated" x="0" y="0" width={along(budget, axis)} height={height} />
+      <line class="zero" x1={along(0, axis)} x2={along(0, axis)} y1="0" y2={height} />
+      <line class="budget" x1={along(budget, axis)} x2={along(budget, axis)} y1="0" y2={height} />
+      {cell.low !== null && cell.high !== null && <line class="range" x1={along(cell.low, axis)} x2={along(cell.high, axis)} y1={middle} y2={middle} />}
+      {cell.loss !== null && <circle class="point" cx={along(cell.loss, axis)} cy={middle} r={height / 5} />}
     </svg>
   );
 }
 
-/** The axis itself, for a column head: zero, the budget and round values beyond. */
-export function AxisScale({ axis, budget, width }: { axis: LossAxis; budget: number; width: number }) {
-  const inset = 4;
-  const x = (loss: number) => inset + axisPosition(loss, axis) * (width - 2 * inset);
+/** The axis itself, for a column head: zero, the budget and round values beyond, as many as there is room for. */
+export function AxisScale({ axis, budget, spacing = 0.2 }: { axis: LossAxis; budget: number; spacing?: number }) {
   const ticks: number[] = [0, budget];
   for (const tick of [0.05, 0.1, 0.2, 0.5, 1])
-    if (tick <= axis.high && x(tick) - x(ticks[ticks.length - 1] ?? 0) > 30) ticks.push(tick);
+    if (tick <= axis.high && axisPosition(tick, axis) - axisPosition(ticks[ticks.length - 1] ?? 0, axis) > spacing) ticks.push(tick);
   return (
-    <svg class="scale" width={width} height={14} viewBox={`0 0 ${width} 14`} aria-hidden="true">
-      {ticks.map((tick) => (
-        <text key={tick} class={tick === budget ? "budget" : ""} x={x(tick)} y={10} text-anchor={x(tick) > width - 16 ? "end" : x(tick) < 10 ? "start" : "middle"}>
-          {percent(tick, tick === budget ? 1 : 0).replace(" %", tick === budget ? " %" : "")}
-        </text>
-      ))}
+    <svg class="scale" height="14" aria-hidden="true">
+      {ticks.map((tick) => {
+        const at = axisPosition(tick, axis);
+        return (
+          <text key={tick} class={tick === budget ? "budget" : ""} x={along(tick, axis)} y="10" text-anchor={at > 0.95 ? "end" : at < 0.05 ? "start" : "middle"}>
+            {tick === budget ? percent(tick) : `${Math.round(tick * 100)}`}
+          </text>
+        );
+      })}
     </svg>
   );
 }

@@ -21,7 +21,7 @@ export function Frame({ route, settings, children }: { route: Route; settings: S
       <a class="skip" href="#main" onClick={(event) => { event.preventDefault(); document.getElementById("main")?.focus(); }}>
         {t.skip}
       </a>
-      <div class="bar" role="banner">
+      <div class="topbar" role="banner">
         <a class="wordmark" href="#/">
           <svg width="18" height="18" viewBox="0 0 18 18" aria-hidden="true">
             <path d="M2 4.5H16M2 9H16M2 13.5H16" class="rule" />

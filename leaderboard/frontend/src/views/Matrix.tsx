@@ -66,7 +66,6 @@ export function Matrix() {
   };
   const groups = overview.tasks.map((task) => task.name).filter((task) => overview.rows.some((row) => row.task === task && row.attribute !== null));
   const budget = overview.rows[0]?.budget ?? 0.015;
-  const barWidth = overview.candidates.length > 5 ? 84 : overview.candidates.length > 3 ? 112 : 150;
   return (
     <>
       <Summary />
@@ -97,18 +96,18 @@ export function Matrix() {
                         {filters.order === index ? "↓" : ""}
                       </span>
                     </button>
-                    <AxisScale axis={axis} budget={budget} width={barWidth} />
+                    <AxisScale axis={axis} budget={budget} spacing={overview.candidates.length > 3 ? 0.25 : 0.15} />
                   </th>
                 ))}
               </tr>
             </thead>
             <tbody>
               {filters.order === "tree" ? (
-                <Tree rows={rows} axis={axis} barWidth={barWidth} closed={filters.text ? new Set() : closed} toggle={toggle} />
+                <Tree rows={rows} axis={axis} closed={filters.text ? new Set() : closed} toggle={toggle} />
               ) : (
                 [...rows]
                   .sort((a, b) => worstLoss(b, filters.order as number | "worst") - worstLoss(a, filters.order as number | "worst"))
-                  .map((row) => <Row key={`${row.task}/${rowName(row)}`} row={row} axis={axis} barWidth={barWidth} depth={0} withTask />)
+                  .map((row) => <Row key={`${row.task}/${rowName(row)}`} row={row} axis={axis} depth={0} withTask />)
               )}
             </tbody>
           </table>
@@ -127,7 +126,7 @@ export function Matrix() {
   );
 }
 
-function Tree(props: { rows: MatrixRow[]; axis: LossAxis; barWidth: number; closed: Set<string>; toggle: (key: string) => void }) {
+function Tree(props: { rows: MatrixRow[]; axis: LossAxis; closed: Set<string>; toggle: (key: string) => void }) {
   const { overview } = usePage();
   const lines: preact.JSX.Element[] = [];
   for (const task of overview.tasks) {
@@ -138,7 +137,7 @@ function Tree(props: { rows: MatrixRow[]; axis: LossAxis; barWidth: number; clos
     const heading = { open, toggle: () => props.toggle(task.name), foldable: mine.some((row) => row.attribute !== null) };
     lines.push(
       whole ? (
-        <Row key={task.name} row={whole} axis={props.axis} barWidth={props.barWidth} depth={0} heading={heading} />
+        <Row key={task.name} row={whole} axis={props.axis} depth={0} heading={heading} />
       ) : (
         <Group key={task.name} name={task.name} depth={0} rows={mine} {...heading} />
       ),
@@ -151,7 +150,7 @@ function Tree(props: { rows: MatrixRow[]; axis: LossAxis; barWidth: number; clos
       const shown = !props.closed.has(key);
       lines.push(<Group key={key} name={attribute} depth={1} rows={values} open={shown} toggle={() => props.toggle(key)} foldable />);
       if (shown)
-        for (const row of values) lines.push(<Row key={`${key}=${row.value}`} row={row} axis={props.axis} barWidth={props.barWidth} depth={2} />);
+        for (const row of values) lines.push(<Row key={`${key}=${row.value}`} row={row} axis={props.axis} depth={2} />);
     }
   }
   return <>{lines}</>;
@@ -204,7 +203,7 @@ function Group({ name, depth, rows, ...fold }: { name: string; depth: number; ro
   );
 }
 
-function Row(props: { row: MatrixRow; axis: LossAxis; barWidth: number; depth: number; heading?: Fold; withTask?: boolean }) {
+function Row(props: { row: MatrixRow; axis: LossAxis; depth: number; heading?: Fold; withTask?: boolean }) {
   const { overview, t } = usePage();
   const { row } = props;
   const first = row.cells.find((cell) => cell.baseline_quality !== null);
@@ -234,7 +233,7 @@ function Row(props: { row: MatrixRow; axis: LossAxis; barWidth: number; depth: n
         const cell = row.cells[index];
         return (
           <td key={candidate.key} class={`cell ${cell?.verdict.toLowerCase() ?? ""} ${cell && !cell.gated ? "not-gated" : ""}`}>
-            {cell && <CellLink cell={cell} row={row} candidate={candidate.key} axis={props.axis} barWidth={props.barWidth} />}
+            {cell && <CellLink cell={cell} row={row} candidate={candidate.key} axis={props.axis} />}
           </td>
         );
       })}
@@ -242,7 +241,7 @@ function Row(props: { row: MatrixRow; axis: LossAxis; barWidth: number; depth: n
   );
 }
 
-function CellLink(props: { cell: Cell; row: MatrixRow; candidate: string; axis: LossAxis; barWidth: number }) {
+function CellLink(props: { cell: Cell; row: MatrixRow; candidate: string; axis: LossAxis }) {
   const { t, overview } = usePage();
   const { cell, row } = props;
   const run = overview.candidates.find((candidate) => candidate.key === props.candidate);
@@ -254,7 +253,7 @@ function CellLink(props: { cell: Cell; row: MatrixRow; candidate: string; axis: 
     <a href={href} aria-label={spoken} title={lines.filter(Boolean).join("\n")}>
       <VerdictMark verdict={cell.verdict} />
       <span class="loss">{cell.loss === null ? (cell.verdict === "MISSING" ? t.verdict.MISSING : "–") : percent(cell.loss)}</span>
-      <IntervalBar cell={cell} budget={row.budget} axis={props.axis} width={props.barWidth} />
+      <IntervalBar cell={cell} budget={row.budget} axis={props.axis} />
     </a>
   );
 }
@@ -371,7 +370,7 @@ function Legend({ axis, overview }: { axis: LossAxis; overview: Overview }) {
         </span>
       ))}
       <span>
-        <IntervalBar cell={example} budget={budget} axis={axis} width={110} />
+        <IntervalBar cell={example} budget={budget} axis={axis} />
         <span class="quiet">
           {t.loss} · {t.interval.replace("95", String(Math.round(overview.confidence * 100)))} · {t.budget} {percent(budget)}; {t.axisNote}
         </span>

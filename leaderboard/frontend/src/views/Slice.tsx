@@ -68,8 +68,8 @@ function Headline(props: { row: MatrixRow; cell: Cell; selection: Selection; can
         {cell.note && <p class="quiet">{cell.note}</p>}
       </div>
       <div class="big-interval">
-        <AxisScale axis={axis} budget={row.budget} width={360} />
-        <IntervalBar cell={cell} budget={row.budget} axis={axis} width={360} height={36} />
+        <AxisScale axis={axis} budget={row.budget} spacing={0.12} />
+        <IntervalBar cell={cell} budget={row.budget} axis={axis} height={36} />
         <dl class="pair">
           <div>
             <dt>{baseline}</dt>

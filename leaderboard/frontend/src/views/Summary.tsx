@@ -11,7 +11,7 @@ export function Summary() {
   const { overview, t } = usePage();
   const budget = percent(overview.rows[0]?.budget ?? 0.015);
   const breached = overview.candidates.filter((candidate) => candidate.verdict === "BREACH").map((candidate) => candidate.key);
-  const names = breached.length > 1 ? `${breached.slice(0, -1).join(", ")} ${t.and} ${breached.at(-1)}` : (breached[0] ?? "");
+  const names = breached.length > 1 ? `${breached.slice(0, -1).join(", ")}${t.and}${breached.at(-1)}` : (breached[0] ?? "");
   const n = Math.max(0, ...overview.rows.filter((row) => row.attribute === null).map((row) => row.cells[0]?.n ?? 0));
   const headline =
     breached.length > 0 ? t.headline.BREACH(names, budget) : overview.verdict === "MISSING" ? t.headline.MISSING() : t.headline[overview.verdict](budget, budget);
