@@ -1,8 +1,9 @@
 """Nano's tokenizer: byte-level BPE with one token a known character, single digits, and Qwen's special tokens.
 
 Text that the alphabet does not know falls back to bytes, so every string round-trips. There are no merges across
-characters: a reader of images must spell what it sees. Words of the project's own prompts are one token each, which
-keeps prompts short; they are found whole (`ignore_merges`), so no partial word enters the vocabulary.
+characters: a reader of images must spell what it sees. Words and Chinese phrases of the project's own prompts and the
+rulings of a Markdown table are one token each, which keeps sequences short; they are found whole, so no partial word
+enters the vocabulary.
 
 Run as `python -m tliveomni_eval.model_adapters.nano.build_tokenizer OUT`.
 """
@@ -10,6 +11,7 @@ Run as `python -m tliveomni_eval.model_adapters.nano.build_tokenizer OUT`.
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -41,7 +43,11 @@ CHAT_WORDS: tuple[str, ...] = ("user", "assistant", "system", " seconds")
 VOCABULARY_MULTIPLE = 64
 """The embedding has a multiple of this many rows: rows to spare for later stages, aligned matrix widths."""
 
-_PRE_TOKEN = r" ?[A-Za-z]+|[^\x00-\x7F]|\p{N}|[\r\n]|[^\r\n]"
+TABLE_RULINGS: tuple[str, ...] = (" |\n| ", " | ", "| ", " |", "---")
+"""Pieces of a Markdown table, longest first."""
+
+_PRE_TOKEN = r" \|\n\| | \| |\| | \||---| ?[A-Za-z]+|[^\x00-\x7F]|\p{N}|[\r\n]|[^\r\n]"
+_CHINESE_PHRASE = re.compile(r"[\u4e00-\u9fff]{4,}")
 
 _CHAT_TEMPLATE = """\
 {%- macro content_of(content) -%}
@@ -93,7 +99,8 @@ def build_tokenizer(alphabet: Iterable[str], prompts: Sequence[str]) -> Any:
 
     Args:
         alphabet: Characters that get a token each; single bytes need not be named. Order does not matter.
-        prompts: Texts whose ASCII words of two letters or more become one token each.
+        prompts: Texts whose ASCII words of two letters or more, and runs of four Chinese characters or more, become
+            one token each.
 
     Returns:
         A `tokenizers.Tokenizer` with the special tokens added; ids depend only on the arguments.
@@ -117,13 +124,15 @@ def build_tokenizer(alphabet: Iterable[str], prompts: Sequence[str]) -> Any:
     }
     pieces = [byte_symbols()[byte] for byte in range(256)]
     pieces += [_as_symbols(character) for character in characters if len(character.encode()) > 1]
-    pieces += [_as_symbols(word) for word in sorted(words)]
+    pieces += [_as_symbols(word) for word in (*TABLE_RULINGS, *sorted(words))]
     vocabulary = {piece: index for index, piece in enumerate(dict.fromkeys(pieces))}
     tokenizer = Tokenizer(BPE(vocab=vocabulary, merges=[], ignore_merges=True))
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [split, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
     )
     tokenizer.decoder = decoders.ByteLevel()
+    phrases = sorted({phrase for text in prompts for phrase in _CHINESE_PHRASE.findall(text)})
+    tokenizer.add_tokens([AddedToken(phrase, special=False, normalized=False) for phrase in phrases])
     tokenizer.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in SPECIAL_TOKENS])
     return tokenizer
 
