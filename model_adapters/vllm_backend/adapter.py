@@ -23,7 +23,7 @@ from tliveomni_eval.model_adapters.vllm_backend.engine_settings import (
     prepare_environment,
     resolve_engine_settings,
 )
-from tliveomni_eval.model_adapters.vllm_backend.kernel_log import KernelLog
+from tliveomni_eval.model_adapters.vllm_backend.engine_log import KernelLog, say_repeated_warnings_once
 from tliveomni_eval.model_adapters.vllm_backend.model_arguments import ModelArguments
 from tliveomni_eval.model_adapters.vllm_backend.prompt_prefetch import prefetch_prompts
 from tliveomni_eval.model_adapters.vllm_backend.response_journal import ResponseJournal, response_key
@@ -140,6 +140,7 @@ class TLiveOmniVLLM(lmms):  # type: ignore[misc]
     def _start_engine(self) -> LLM:
         kernel_log = KernelLog()
         logging.getLogger("vllm").addHandler(kernel_log)
+        say_repeated_warnings_once()
         try:
             from vllm import LLM
 
