@@ -17,13 +17,13 @@ from tliveomni_eval.evals.logs.checkpoint_fingerprint import fingerprint_checkpo
 from tliveomni_eval.model_adapters.checkpoint import locate_checkpoint
 from tliveomni_eval.model_adapters.vllm_backend.chat_prompt import ChatPrompt, build_chat_prompt
 from tliveomni_eval.model_adapters.vllm_backend.decoding import decoding_from_generation_kwargs
+from tliveomni_eval.model_adapters.vllm_backend.engine_log import KernelLog, say_repeated_warnings_once
 from tliveomni_eval.model_adapters.vllm_backend.engine_loop import Request, Response, run_requests
 from tliveomni_eval.model_adapters.vllm_backend.engine_settings import (
     DeviceKind,
     prepare_environment,
     resolve_engine_settings,
 )
-from tliveomni_eval.model_adapters.vllm_backend.engine_log import KernelLog, say_repeated_warnings_once
 from tliveomni_eval.model_adapters.vllm_backend.model_arguments import ModelArguments
 from tliveomni_eval.model_adapters.vllm_backend.prompt_prefetch import prefetch_prompts
 from tliveomni_eval.model_adapters.vllm_backend.response_journal import ResponseJournal, response_key
