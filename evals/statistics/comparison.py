@@ -46,7 +46,7 @@ class SliceComparison:
         further_clusters: Clusters to add for an 80 % chance of a verdict if the loss stays what it seems; 0 where there
             is a verdict, None where no number would do (the estimate lies on the budget) or none can be computed.
         certifiable: Whether this many clusters could PASS at all, had none of them changed.
-        minimum_clusters: Fewest clusters that could PASS this budget, had none of them changed; None where no number could.
+        minimum_clusters: Fewest clusters that could PASS this budget, had none changed; None where no number could.
         reason: Why the loss is undefined or not certifiable, in words; empty otherwise.
     """
 

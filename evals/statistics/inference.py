@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
-
-from tliveomni_eval.evals.statistics.cluster_values import ClusterValues, loss_of, ratio_cluster_values
-from tliveomni_eval.evals.statistics.comparison import LossKind, SliceComparison, interval_verdict
+from tliveomni_eval.evals.statistics.cluster_numbers import clusters_to_decide, minimum_clusters
+from tliveomni_eval.evals.statistics.cluster_values import ClusterValues, cluster_values, loss_of
+from tliveomni_eval.evals.statistics.comparison import LossKind, SliceComparison
 from tliveomni_eval.evals.statistics.exact_tests import mcnemar_exact
-from tliveomni_eval.evals.statistics.loss_interval import (
-    further_clusters,
-    loss_interval,
-    minimum_clusters,
-    test_statistics,
-)
+from tliveomni_eval.evals.statistics.loss_interval import claim_scores, loss_interval
 from tliveomni_eval.evals.statistics.paired_slices import IndexArray, PairedSums
+from tliveomni_eval.evals.statistics.slice_stack import SliceStack
+
+SCORE = "score (Tango; Nam and Blackwelder)"
+TILTED_SCORE = "tilted score"
 
 _NORMAL = NormalDist()
-_METHODS = {True: "score (Tango; Nam and Blackwelder)", False: "tilted score"}
+_SLICES_AT_ONCE = 64
 
 
 def compare_slices(
@@ -48,109 +49,127 @@ def compare_slices(
         raise ValueError(f"confidence must be above 0.5 and below 1, got {confidence!r}")
     if not (math.isfinite(budget) and budget >= 0):
         raise ValueError(f"budget must be finite and at least 0, got {budget!r}")
-    compared = []
-    for name, members in paired.slices.items():
-        values = ratio_cluster_values(paired, members)
-        compared.append(_compare(name, paired, members, values, budget, loss_kind, confidence))
+    compared: list[SliceComparison] = []
+    for batch in _batches(list(paired.slices.items())):
+        values = [cluster_values(paired, members) for _, members in batch]
+        claims = _claims(values, budget, loss_kind, confidence)
+        for (name, members), slice_values, claim in zip(batch, values, claims, strict=True):
+            compared.append(
+                SliceComparison(
+                    slice=name,
+                    n_samples=int(members.size),
+                    confidence=confidence,
+                    budget=budget,
+                    loss_kind=loss_kind,
+                    **_flips(paired, members, slice_values),
+                    **claim,
+                )
+            )
     return compared
 
 
-def _compare(
-    name: str,
-    paired: PairedSums,
-    members: IndexArray,
-    values: ClusterValues,
-    budget: float,
-    kind: LossKind,
-    confidence: float,
-) -> SliceComparison:
-    samples_worsened, samples_improved = _sample_flips(paired, members)
-    common = {
-        "slice": name,
-        "n_samples": int(members.size),
-        "n_clusters": values.n_clusters,
-        "confidence": confidence,
-        "budget": budget,
-        "loss_kind": kind,
-        "samples_worsened": samples_worsened,
-        "samples_improved": samples_improved,
-    }
+def _batches(slices: list[tuple[str, IndexArray]]) -> Iterator[list[tuple[str, IndexArray]]]:
+    for start in range(0, len(slices), _SLICES_AT_ONCE):
+        yield slices[start : start + _SLICES_AT_ONCE]
+
+
+def _claims(slices: list[ClusterValues], budget: float, kind: LossKind, confidence: float) -> list[dict[str, Any]]:
+    """The fields of `SliceComparison` that rest on the interval and the tests, one dict a slice."""
+    defined = [index for index, values in enumerate(slices) if not _why_undefined(values, kind)]
+    claims = [_undefined(values, _why_undefined(values, kind)) for values in slices]
+    if not defined:
+        return claims
+    stack = SliceStack.of([slices[index].pooled(budget, kind) for index in defined])
+    low, high = loss_interval(stack, kind, confidence)
+    at_budget = claim_scores(stack, np.full(len(stack), budget), kind)
+    fewest = minimum_clusters(stack, budget, kind, confidence)
+    undecided = (low <= budget) & (high > budget)
+    total = clusters_to_decide(stack, budget, kind, confidence) if undecided.any() else stack.n_clusters
+    for position, index in enumerate(defined):
+        values = slices[index]
+        baseline, candidate = values.quality
+        certifiable = bool(values.n_clusters >= fewest[position])
+        claims[index] = {
+            "n_clusters": values.n_clusters,
+            "quality_baseline": baseline,
+            "quality_candidate": candidate,
+            "loss": loss_of(baseline, candidate, kind),
+            "low": float(low[position]),
+            "high": float(high[position]),
+            "method": SCORE if values.right_or_wrong else TILTED_SCORE,
+            "p_noninferiority": _NORMAL.cdf(float(at_budget.below[position])),
+            "p_breach": _NORMAL.cdf(-float(at_budget.above[position])),
+            "further_clusters": _further(values.n_clusters, float(total[position])) if undecided[position] else 0,
+            "certifiable": certifiable,
+            "minimum_clusters": int(fewest[position]) if math.isfinite(fewest[position]) else None,
+            "reason": "" if certifiable else _too_few(values.n_clusters, float(fewest[position])),
+        }
+    return claims
+
+
+def _further(present: int, total: float) -> int | None:
+    return max(1, round(total) - present) if math.isfinite(total) else None
+
+
+def _too_few(clusters: int, needed: float) -> str:
+    if not math.isfinite(needed):
+        return f"no number of clusters like these {clusters} could PASS this budget"
+    return f"{clusters} clusters cannot PASS this budget: at least {needed:.0f} are needed, even if none changes"
+
+
+def _why_undefined(values: ClusterValues, kind: LossKind) -> str:
     if not values.n_clusters:
-        return _undefined(common, math.nan, math.nan, "nothing was counted: no sample has a denominator above 0")
-    baseline, candidate = values.quality
-    loss = loss_of(baseline, candidate, kind)
-    if math.isnan(loss):
+        return "nothing was counted: no sample has a denominator above 0"
+    if math.isnan(loss_of(*values.quality, kind)):
         what = "quality" if kind == "relative" else "error"
-        return _undefined(
-            common, baseline, candidate, f"the baseline's {what} is not above 0, so no {kind} loss exists"
-        )
-    low, high = loss_interval(values, kind, confidence)
-    at_budget = test_statistics(values, budget, kind)
+        return f"the baseline's {what} is not above 0, so there is no {kind.replace('_', ' ')} loss"
+    return ""
+
+
+def _undefined(values: ClusterValues, reason: str) -> dict[str, Any]:
+    baseline, candidate = values.quality if values.n_clusters else (math.nan, math.nan)
+    return {
+        "n_clusters": values.n_clusters,
+        "quality_baseline": baseline,
+        "quality_candidate": candidate,
+        "loss": math.nan,
+        "low": math.nan,
+        "high": math.nan,
+        "method": "none",
+        "p_noninferiority": 1.0,
+        "p_breach": 1.0,
+        "further_clusters": None,
+        "certifiable": False,
+        "minimum_clusters": None,
+        "reason": reason,
+    }
+
+
+def _flips(paired: PairedSums, members: IndexArray, values: ClusterValues) -> dict[str, Any]:
+    """The fields of `SliceComparison` that count what changed, in clusters and in samples."""
     change = values.change
     worsened, improved = int((change > 0).sum()), int((change < 0).sum())
+    samples_worsened, samples_improved = _sample_flips(paired, members)
     two_sided, degradation = mcnemar_exact(worsened, improved)
-    spread = float(change.std(ddof=1)) if values.n_clusters > 1 else 0.0
-    needed = minimum_clusters(values, budget, kind, confidence)
-    certifiable = needed is not None and values.n_clusters >= needed
-    decided = interval_verdict(low, high, budget) != "INCONCLUSIVE"
-    return SliceComparison(
-        **common,  # type: ignore[arg-type]
-        quality_baseline=baseline,
-        quality_candidate=candidate,
-        loss=loss,
-        low=low,
-        high=high,
-        method=_METHODS[values.right_or_wrong],
-        p_noninferiority=_NORMAL.cdf(at_budget.against_pass),
-        p_breach=_NORMAL.cdf(-at_budget.against_breach),
-        worsened=worsened,
-        improved=improved,
-        mcnemar_p=two_sided,
-        mcnemar_p_degradation=degradation,
-        effect_size=(worsened - improved) / (worsened + improved) if worsened + improved else 0.0,
-        standardised_loss=float(change.mean()) / spread if spread > 0 else 0.0,
-        further_clusters=0 if decided else further_clusters(values, budget, kind, confidence),
-        certifiable=certifiable,
-        minimum_clusters=needed,
-        reason="" if certifiable else _too_few(values.n_clusters, needed),
-    )
-
-
-def _too_few(clusters: int, needed: int | None) -> str:
-    if needed is None:
-        return f"no number of clusters like these {clusters} could PASS this budget"
-    return f"{clusters} clusters cannot PASS this budget: at least {needed} are needed, even if none of them changes"
-
-
-def _undefined(common: dict[str, object], baseline: float, candidate: float, reason: str) -> SliceComparison:
-    return SliceComparison(
-        **common,  # type: ignore[arg-type]
-        quality_baseline=baseline,
-        quality_candidate=candidate,
-        loss=math.nan,
-        low=math.nan,
-        high=math.nan,
-        method="none",
-        p_noninferiority=1.0,
-        p_breach=1.0,
-        worsened=0,
-        improved=0,
-        mcnemar_p=1.0,
-        mcnemar_p_degradation=1.0,
-        effect_size=0.0,
-        standardised_loss=0.0,
-        further_clusters=None,
-        certifiable=False,
-        minimum_clusters=None,
-        reason=reason,
-    )
+    spread = values.spread(change) if change.size else 0.0
+    return {
+        "worsened": worsened,
+        "improved": improved,
+        "samples_worsened": samples_worsened,
+        "samples_improved": samples_improved,
+        "mcnemar_p": two_sided,
+        "mcnemar_p_degradation": degradation,
+        "effect_size": (worsened - improved) / (worsened + improved) if worsened + improved else 0.0,
+        "standardised_loss": values.mean(change) / spread if spread > 0 else 0.0,
+    }
 
 
 def _sample_flips(paired: PairedSums, members: IndexArray) -> tuple[int, int]:
     """Samples whose rate got worse, and samples whose rate got better."""
     num_b, den_b = paired.num_baseline[members], paired.den_baseline[members]
     num_c, den_c = paired.num_candidate[members], paired.den_candidate[members]
-    difference = num_b * den_c - num_c * den_b
-    difference[np.abs(difference) <= 1e-9 * np.maximum(np.abs(num_b * den_c), np.abs(num_c * den_b))] = 0.0
+    before, after = num_b * den_c, num_c * den_b
+    difference = before - after
+    difference[np.abs(difference) <= 1e-9 * np.maximum(np.abs(before), np.abs(after))] = 0.0
     fell, rose = int((difference > 0).sum()), int((difference < 0).sum())
     return (rose, fell) if paired.kind == "error" else (fell, rose)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-
 from tliveomni_eval.evals.statistics.comparison import SliceComparison, Verdict
 
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-
 from tliveomni_eval.evals.statistics.paired_slices import FloatArray
 
 _ITERATIONS = 80
