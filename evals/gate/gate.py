@@ -78,9 +78,11 @@ def gate_candidates(
     if not isinstance(policy, Policy):
         policy = Policy() if policy is None else read_policy(Path(policy))
     check_waivers(policy, today or datetime.date.today())
-    baseline = _read(baseline, tasks)
-    noise = None if noise is None else _read(noise, tasks)
-    verdicts = [_judge(baseline, _read(candidate, tasks), policy, noise, allow, tasks) for candidate in candidates]
+    baseline_run = _read(baseline, tasks)
+    noise_run = None if noise is None else _read(noise, tasks)
+    verdicts = [
+        _judge(baseline_run, _read(candidate, tasks), policy, noise_run, allow, tasks) for candidate in candidates
+    ]
     return GateReport.of(verdicts)
 
 

@@ -11,6 +11,8 @@ import click
 if TYPE_CHECKING:
     from tliveomni_eval.evals.gate.verdict import GateReport
 
+_MISSING_STATUS = 3
+
 
 _HELP = """Decide for every slice whether a candidate lost more than the budget.
 
@@ -113,6 +115,50 @@ def command(
     return report.exit_status
 
 
+@command.command("init")
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option(
+    "-o", "--output", metavar="FILE", default="-", help="Where to write the policy; standard output by default."
+)
+@click.option("--force", is_flag=True, help="Overwrite a file that is there.")
+def init_command(run: Path, output: str, force: bool) -> int:
+    """Write a policy for the tasks and slices of RUN, with every key explained."""
+    from tliveomni_eval.evals.errors import UserError
+    from tliveomni_eval.evals.gate.policy_error import USAGE_ERROR_STATUS
+    from tliveomni_eval.evals.gate.policy_template import policy_template
+    from tliveomni_eval.evals.logs.log_error import LogError
+    from tliveomni_eval.evals.logs.run_folder import read_run
+
+    if output != "-" and not force and os.path.lexists(output):
+        raise UserError(f"{output}: exists already; --force overwrites it", USAGE_ERROR_STATUS)
+    try:
+        text = policy_template(read_run(run))
+    except LogError as error:
+        raise UserError(str(error), _MISSING_STATUS) from error
+    _write(output, text)
+    if output != "-":
+        click.echo(f"wrote {output}: tlive gate --baseline {run} --candidate RUN --policy {output}")
+    return 0
+
+
+@command.command("schema")
+@click.option("--result", is_flag=True, help="The schema of what --json writes instead of that of a policy.")
+def schema_command(result: bool) -> int:
+    """Print the JSON Schema of a policy, for the completion and the checks of an editor."""
+    import json
+
+    if result:
+        from tliveomni_eval.evals.gate.verdict import GateReport
+
+        schema = GateReport.model_json_schema(mode="serialization")
+    else:
+        from tliveomni_eval.evals.gate.policy import Policy
+
+        schema = Policy.model_json_schema()
+    click.echo(json.dumps({"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}, indent=2))
+    return 0
+
+
 def _print(report: GateReport, show_all: bool) -> None:
     import sys
 
@@ -146,7 +192,8 @@ def _write_files(report: GateReport, json_path: str | None, junit_path: str | No
 
 
 def _write(path: str, text: str, append: bool = False) -> None:
-    from tliveomni_eval.evals.gate.policy_error import USAGE_ERROR_STATUS, UserError
+    from tliveomni_eval.evals.errors import UserError
+    from tliveomni_eval.evals.gate.policy_error import USAGE_ERROR_STATUS
 
     if path == "-":
         click.echo(text, nl=False)

@@ -53,7 +53,8 @@ def _add_case(suite: ET.Element, item: SliceVerdict) -> None:
     classname = f"{printable(item.task)}.{printable(item.metric)}"
     case = ET.SubElement(suite, "testcase", classname=classname, name=printable(item.slice))
     row = Row.of(item)
-    text = f"{row.word}: loss {row.loss} ({row.interval}) of {row.budget}, {row.value}, {row.size} samples, flips {row.flips}"
+    text = f"{row.word}: loss {row.loss} ({row.interval}) of {row.budget}, {row.value}, "
+    text += f"{row.size} samples, flips {row.flips}"
     text = printable(f"{text}; {item.note}" if item.note else text, _LONGEST_MESSAGE)
     if item.outcome == "MISSING":
         ET.SubElement(case, "error", type=item.outcome, message=text)

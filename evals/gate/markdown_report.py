@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tliveomni_eval.evals.gate.printable import markdown_code
+from tliveomni_eval.evals.gate.printable import markdown_code, markdown_text
 from tliveomni_eval.evals.gate.verdict import GateReport, Outcome, Verdict
 from tliveomni_eval.evals.gate.verdict_rows import Row, noise_text, overlap_text, rows, shared_confidence
 
@@ -29,7 +29,7 @@ def _verdict(verdict: Verdict) -> str:
         f"### {_EMOJI[verdict.outcome]} {verdict.outcome}: {markdown_code(verdict.candidate.name)} "
         f"against {markdown_code(verdict.baseline.name)}",
         "",
-        markdown_code(verdict.summary, _LONGEST_MESSAGE),
+        markdown_text(verdict.summary),
         "",
     ]
     for problem in verdict.problems:

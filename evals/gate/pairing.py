@@ -122,7 +122,7 @@ def metric_pair(
             pair.baseline.path,
         )
     present = [column.present[where] for column, where in zip(columns, positions, strict=True)]
-    if not np.array_equal(*present):
+    if not np.array_equal(present[0], present[1]):
         first = int(np.argmax(present[0] != present[1]))
         owner, lacks = (pair.baseline, pair.candidate) if present[0][first] else (pair.candidate, pair.baseline)
         where = (pair.candidate_positions if lacks is pair.candidate else pair.baseline_positions)[first]
@@ -182,7 +182,7 @@ def samples_with_status(log: TaskLog, status: str) -> NDArray[np.intp]:
 def _has_status(statuses: Categories, status: str) -> NDArray[np.bool_]:
     if status not in statuses.values:
         return np.zeros(len(statuses.codes), dtype=bool)
-    return statuses.codes == statuses.values.index(status)
+    return np.asarray(statuses.codes == statuses.values.index(status))
 
 
 def _at(column: MetricColumn, positions: NDArray[np.intp]) -> MetricColumn:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, field_validator, model_validator
 from tliveomni_eval.evals.errors import unknown_name_message
 from tliveomni_eval.evals.statistics.comparison import LossKind
 
@@ -39,7 +39,9 @@ def _share(value: Any) -> Any:
     return value
 
 
-Share = Annotated[float, BeforeValidator(_share)]
+_SHARE_SCHEMA = {"anyOf": [{"type": "number"}, {"type": "string", "pattern": r"^\s*[0-9.]+\s*%\s*$"}]}
+
+Share = Annotated[float, BeforeValidator(_share), WithJsonSchema(_SHARE_SCHEMA, mode="validation")]
 """A share of 1, written `0.015` or `"1.5%"`."""
 
 
