@@ -75,6 +75,7 @@ def _specifications(
     from tliveomni_eval.tasks.manifest import load_samples
     from tliveomni_eval.tasks.task_index import leaf_tasks, read_task_index
 
+    extra = _parsed_model_args(model_args)
     index = read_task_index()
     task_names, variant_names = _names(tasks, "--tasks"), _names(variants, "--variants")
     folders = dict(_checkpoint_option(option) for option in checkpoints)
@@ -86,7 +87,6 @@ def _specifications(
     for task in leaf_tasks(task_names, index):
         if task in index:
             load_samples(data_folder(task), task)
-    extra = _parsed_model_args(model_args)
     return [
         RunSpecification(
             run_folder=out.absolute() / variant,
