@@ -12,6 +12,7 @@ from fnmatch import fnmatchcase
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, field_validator, model_validator
+from pydantic_core import PydanticCustomError
 from tliveomni_eval.evals.errors import unknown_name_message
 from tliveomni_eval.evals.statistics.comparison import LossKind
 
@@ -56,7 +57,8 @@ class _PolicyPart(BaseModel):
         if isinstance(values, Mapping):
             for key in values:
                 if key not in cls.model_fields:
-                    raise ValueError(unknown_name_message("key", str(key), list(cls.model_fields)))
+                    message = unknown_name_message("key", str(key), list(cls.model_fields))
+                    raise PydanticCustomError("unknown_key", "{message}", {"message": message, "key": str(key)})
         return values
 
 

@@ -93,7 +93,9 @@ def _fault(path: Path, tree: yaml.Node | None, fault: Any) -> str:
     line, depth = _line_of(tree, location)
     where = ".".join(str(part) for part in location[:depth])
     message = fault["msg"].removeprefix("Value error, ")
-    if fault["type"] != "value_error":
+    if fault["type"] == "unknown_key":
+        line, _ = _line_of(tree, [*location, fault["ctx"]["key"]])
+    elif fault["type"] != "value_error":
         message += f" (got {str(fault['input'])[:60]!r})"
     return f"{path}:{line}: {where + ': ' if where else ''}{message}"
 

@@ -41,7 +41,7 @@ def _slice_verdict(item: JudgedSlice, outcome: Outcome, family: int, policy: Pol
         notes.append(f"not gated: {found.n_clusters} clusters, fewer than min_clusters {rule.min_clusters}")
     if item.metric == UNPARSED:
         notes.append("outputs without the declared format increased")
-    if found.reason and outcome == "INCONCLUSIVE":
+    if found.reason and math.isnan(found.loss):
         notes.append(found.reason)
     if item.noise is not None and item.noise.inside and found.loss > 0:
         notes.append("inside the noise of the baseline")

@@ -93,7 +93,7 @@ class TestFile:
         [
             (
                 "tasks:\n  ocr:\n    budgett: 0.1\n",
-                r"policy.yaml:2: tasks.ocr: unknown key 'budgett'. Did you mean 'budget'",
+                r"policy.yaml:3: tasks.ocr: unknown key 'budgett'. Did you mean 'budget'",
             ),
             ("default: {}\n", r"policy.yaml:1: unknown key 'default'. Did you mean 'defaults'"),
             ("defaults:\n  budget: 1.5\n", r"policy.yaml:2: .*for 1.5 % write 0.015 or '1.5%'"),
