@@ -21,7 +21,7 @@ from tliveomni_eval.evals.metrics.table import MAX_TABLE_NODES, Table, parse_tab
 from tliveomni_eval.evals.metrics.teds import teds
 from tliveomni_eval.evals.record import Counts, Status
 from tliveomni_eval.evals.text.width import fold_spaces, fold_width
-from tliveomni_eval.evals.text.wrapping import unwrap
+from tliveomni_eval.evals.text.wrapping import after_reasoning, unwrap
 
 OcrField = Literal["price", "sku", "name", "promo", "table"]
 OCR_FIELDS: tuple[OcrField, ...] = get_args(OcrField)
@@ -53,6 +53,12 @@ class OcrScore:
     status: Status
     detail: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def counts(self) -> dict[str, Counts]:
+        """Metric name to counts, those that apply to the field."""
+        counts = {"field_exact": self.field_exact, "edit_similarity": self.edit_similarity, "anls": self.anls}
+        return counts if self.teds is None else counts | {"teds": self.teds}
+
 
 @dataclass(frozen=True, slots=True)
 class _FieldReading:
@@ -65,12 +71,13 @@ class _FieldReading:
     detail: dict[str, Any] = field(default_factory=dict)
 
 
-def score_ocr(reference: str, hypothesis: str, field: OcrField) -> OcrScore:
+def score_ocr(reference: str, hypothesis: str | None, field: OcrField) -> OcrScore:
     """Score one field.
 
     Args:
         reference: What stands in the image.
-        hypothesis: The output of the model, any text at all.
+        hypothesis: The output of the model, any text at all; None where the request failed. Of an output with a
+            reasoning block, what follows the block is the answer.
         field: Which comparison makes the field exact.
 
     Raises:
@@ -81,14 +88,16 @@ def score_ocr(reference: str, hypothesis: str, field: OcrField) -> OcrScore:
         raise ValueError(f"unknown OCR field {field!r}: expected one of {', '.join(OCR_FIELDS)}")
     if not reference.strip():
         raise ValueError(f"the reference of a {field} field must not be empty, got {reference!r}")
-    output = hypothesis.strip()
+    output = after_reasoning(hypothesis or "").strip()
     limit = MAX_TABLE_CHARS if field == "table" else MAX_OUTPUT_CHARS
     cut = len(output) > limit
     right, read = unwrap(reference), unwrap(output[:limit])
     reading = _COMPARISONS[field](reference, output[:limit])
     right_folded, read_folded = fold_width(right), fold_width(read)
     status: Status = "ok"
-    if not read:
+    if hypothesis is None:
+        status = "error"
+    elif not read:
         status = "empty"
     elif cut or reading.truncated:
         status = "truncated"

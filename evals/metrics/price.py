@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 from decimal import Decimal
 
+from tliveomni_eval.evals.text.spoken_numbers import COUNTED_GOODS
 from tliveomni_eval.evals.text.width import fold_width
 
 _CURRENCIES = {
@@ -31,13 +32,12 @@ _AMOUNT = re.compile(
     rf"(?P<after>[ ]?(?:{_CJK_MARK}|(?:{_LETTER_MARK})(?![A-Za-z])|(?:{_SIGN_MARK})(?![ ]?[0-9.])))?",
     re.IGNORECASE,
 )
-_TENTHS = re.compile(
-    r"(?<=[元块])(?P<digit>[0-9])[角毛]|(?<=块)(?P<bare>[0-9])(?![0-9.A-Za-z%折件个瓶盒袋包支片只套双条斤克升])"
-)
+_TENTHS = re.compile(rf"(?<=[元块])(?P<digit>[0-9])[角毛]|(?<=块)(?P<bare>[0-9])(?![0-9.A-Za-z%折]|{COUNTED_GOODS})")
 _LETTER_BEFORE = re.compile(r"[A-Za-z_#第]\Z")
 _UNIT_AFTER = re.compile(
     r"[A-Za-z%‰°]|[ ](?:ml|l|g|kg|mg|oz|lbs?|cm|mm|m|pcs|pieces?|packs?|box(?:es)?|bottles?|items?|days?|hours?|off)\b"
-    r"|[ ]?(?:[%折件倍个瓶盒袋包支片只套双条斤克升年月日号天秒米寸级位人档期次台张款]|公斤|毫|小时|分钟|厘米|分贝)",
+    r"|[ ]?(?:[%折件倍个瓶盒袋支片只套双条斤克升年月日号天秒米寸级位人档期次台张款]|包(?!邮))"
+    r"|[ ]?(?:公斤|毫|小时|分钟|厘米|分贝)",
     re.IGNORECASE,
 )
 _LIST_MARKER = re.compile(r"^[ \t]*[0-9]{1,2}(?:[.)][ \t]+|、)", re.MULTILINE)

@@ -14,6 +14,17 @@ _PAIRS = (
 _MAX_LAYERS = 4
 
 
+def after_reasoning(text: str) -> str:
+    """What follows the last `</think>`; nothing where a reasoning block never closes.
+
+    >>> after_reasoning("<think>19 or 199?</think> 19.9")
+    ' 19.9'
+    """
+    if "</think>" in text:
+        return text.rsplit("</think>", 1)[1]
+    return "" if text.lstrip().startswith("<think>") else text
+
+
 def unfence(text: str) -> str:
     r"""The body of the first Markdown code fence in `text`, or the stripped text where there is none.
 

