@@ -42,23 +42,18 @@ class ClusterValues:
         baseline: x, shape (rows,); its mean over the clusters is the baseline's quality.
         candidate: y, shape (rows,); its mean is the candidate's quality.
         size: s ≥ 0, shape (rows,), mean 1: the cluster's share of the slice.
-        multiplicity: Clusters in each row, > 0, shape (rows,).
+        multiplicity: Clusters in each row, > 0, shape (rows,); None where every row is one cluster.
     """
 
     baseline: FloatArray
     candidate: FloatArray
     size: FloatArray
-    multiplicity: FloatArray
-
-    @classmethod
-    def of(cls, baseline: FloatArray, candidate: FloatArray, size: FloatArray) -> ClusterValues:
-        """One row a cluster."""
-        return cls(baseline, candidate, size, np.ones(baseline.size))
+    multiplicity: FloatArray | None = None
 
     @property
     def n_clusters(self) -> int:
         """Number of clusters."""
-        return round(float(self.multiplicity.sum()))
+        return self.baseline.size if self.multiplicity is None else round(float(self.multiplicity.sum()))
 
     @property
     def quality(self) -> tuple[float, float]:
@@ -67,18 +62,21 @@ class ClusterValues:
 
     def mean(self, values: FloatArray) -> float:
         """Mean over the clusters of a value a row."""
-        return float(self.multiplicity @ values / self.multiplicity.sum())
+        if self.multiplicity is None:
+            return float(values.mean())
+        return float((self.multiplicity * values).sum() / self.multiplicity.sum())
 
     def spread(self, values: FloatArray) -> float:
         """Standard deviation over the clusters (divisor n) of a value a row."""
         return math.sqrt(self.mean((values - self.mean(values)) ** 2))
 
-    @property
+    @cached_property
     def change(self) -> FloatArray:
         """Baseline minus candidate, one a row; rounding noise is 0."""
         difference = self.baseline - self.candidate
-        scale = np.maximum(np.abs(self.baseline), np.abs(self.candidate))
-        return np.where(np.abs(difference) <= _SAME * scale, 0.0, difference)
+        noise = np.abs(difference) <= _SAME * np.abs(self.baseline)
+        difference[noise] = 0.0
+        return difference
 
     @cached_property
     def right_or_wrong(self) -> bool:
@@ -108,6 +106,8 @@ class ClusterValues:
         d(θ) share a row at their mean: the bins are 1/32 of a standard deviation wide, and beyond one standard
         deviation 1/32 of the value, which leaves means exact and changes variances by less than one in 10⁴.
         """
+        if self.multiplicity is not None:
+            return self
         if self.right_or_wrong:
             key = (2 * self.baseline + self.candidate).astype(np.intp)
         elif self.baseline.size <= _POOL_ABOVE:
@@ -118,12 +118,11 @@ class ClusterValues:
             width = self.spread(values) or 1.0
             key = np.rint(_BINS_A_DEVIATION * np.arcsinh(values / width)).astype(np.intp)
             key -= key.min()
-        clusters = np.bincount(key, weights=self.multiplicity)
+        clusters = np.bincount(key).astype(np.float64)
         rows = np.flatnonzero(clusters)
         count = clusters[rows]
         x, y, s = (
-            np.bincount(key, weights=self.multiplicity * array)[rows] / count
-            for array in (self.baseline, self.candidate, self.size)
+            np.bincount(key, weights=array)[rows] / count for array in (self.baseline, self.candidate, self.size)
         )
         return ClusterValues(x, y, s, count)
 
@@ -162,7 +161,7 @@ def cluster_values(paired: PairedSums, members: IndexArray) -> ClusterValues:
         num_b, den_b, num_c, den_c = (array[counted] for array in (num_b, den_b, num_c, den_c))
     if not den_b.sum() > 0 or not den_c.sum() > 0:
         empty = np.empty(0)
-        return ClusterValues.of(empty, empty, empty)
+        return ClusterValues(empty, empty, empty)
     return _linearised(num_b, den_b, num_c, den_c, error=paired.kind == "error")
 
 
@@ -173,10 +172,10 @@ def _linearised(
         num_b, num_c = den_b - num_b, den_c - num_c
     mean_b, mean_c = float(den_b.mean()), float(den_c.mean())
     if np.array_equal(den_b, den_c):
-        return ClusterValues.of(num_b / mean_b, num_c / mean_b, den_b / mean_b)
+        return ClusterValues(num_b / mean_b, num_c / mean_b, den_b / mean_b)
     size = (den_b / mean_b + den_c / mean_c) / 2
     quality_b, quality_c = float(num_b.sum() / den_b.sum()), float(num_c.sum() / den_c.sum())
-    return ClusterValues.of(
+    return ClusterValues(
         (num_b - quality_b * den_b) / mean_b + quality_b * size,
         (num_c - quality_c * den_c) / mean_c + quality_c * size,
         size,

@@ -8,6 +8,7 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from tliveomni_eval.evals.statistics.cluster_numbers import clusters_to_decide, minimum_clusters
 from tliveomni_eval.evals.statistics.cluster_values import ClusterValues, cluster_values, loss_of
 from tliveomni_eval.evals.statistics.comparison import LossKind, SliceComparison
@@ -49,6 +50,7 @@ def compare_slices(
         raise ValueError(f"confidence must be above 0.5 and below 1, got {confidence!r}")
     if not (math.isfinite(budget) and budget >= 0):
         raise ValueError(f"budget must be finite and at least 0, got {budget!r}")
+    direction = _sample_direction(paired)
     compared: list[SliceComparison] = []
     for batch in _batches(list(paired.slices.items())):
         values = [cluster_values(paired, members) for _, members in batch]
@@ -61,7 +63,7 @@ def compare_slices(
                     confidence=confidence,
                     budget=budget,
                     loss_kind=loss_kind,
-                    **_flips(paired, members, slice_values),
+                    **_flips(direction[members], slice_values),
                     **claim,
                 )
             )
@@ -145,18 +147,17 @@ def _undefined(values: ClusterValues, reason: str) -> dict[str, Any]:
     }
 
 
-def _flips(paired: PairedSums, members: IndexArray, values: ClusterValues) -> dict[str, Any]:
+def _flips(direction: NDArray[np.int8], values: ClusterValues) -> dict[str, Any]:
     """The fields of `SliceComparison` that count what changed, in clusters and in samples."""
     change = values.change
     worsened, improved = int((change > 0).sum()), int((change < 0).sum())
-    samples_worsened, samples_improved = _sample_flips(paired, members)
     two_sided, degradation = mcnemar_exact(worsened, improved)
     spread = values.spread(change) if change.size else 0.0
     return {
         "worsened": worsened,
         "improved": improved,
-        "samples_worsened": samples_worsened,
-        "samples_improved": samples_improved,
+        "samples_worsened": int((direction > 0).sum()),
+        "samples_improved": int((direction < 0).sum()),
         "mcnemar_p": two_sided,
         "mcnemar_p_degradation": degradation,
         "effect_size": (worsened - improved) / (worsened + improved) if worsened + improved else 0.0,
@@ -164,12 +165,10 @@ def _flips(paired: PairedSums, members: IndexArray, values: ClusterValues) -> di
     }
 
 
-def _sample_flips(paired: PairedSums, members: IndexArray) -> tuple[int, int]:
-    """Samples whose rate got worse, and samples whose rate got better."""
-    num_b, den_b = paired.num_baseline[members], paired.den_baseline[members]
-    num_c, den_c = paired.num_candidate[members], paired.den_candidate[members]
-    before, after = num_b * den_c, num_c * den_b
-    difference = before - after
-    difference[np.abs(difference) <= 1e-9 * np.maximum(np.abs(before), np.abs(after))] = 0.0
-    fell, rose = int((difference > 0).sum()), int((difference < 0).sum())
-    return (rose, fell) if paired.kind == "error" else (fell, rose)
+def _sample_direction(paired: PairedSums) -> NDArray[np.int8]:
+    """Per sample 1 where its rate got worse, −1 where it got better, 0 where it stayed."""
+    before = paired.num_baseline * paired.den_candidate
+    difference = before - paired.num_candidate * paired.den_baseline
+    difference[np.abs(difference) <= 1e-9 * np.abs(before)] = 0.0
+    direction = np.sign(difference).astype(np.int8)
+    return -direction if paired.kind == "error" else direction

@@ -41,9 +41,8 @@ class SliceStack:
         rows = max(values.baseline.size for values in slices)
         padded = np.zeros((4, len(slices), rows))
         for index, values in enumerate(slices):
-            for array, field in zip(
-                padded, (values.baseline, values.candidate, values.size, values.multiplicity), strict=True
-            ):
+            count = np.ones(values.baseline.size) if values.multiplicity is None else values.multiplicity
+            for array, field in zip(padded, (values.baseline, values.candidate, values.size, count), strict=True):
                 array[index, : field.size] = field
         extremes = np.array([values.extreme_sizes for values in slices]).T
         return cls(
