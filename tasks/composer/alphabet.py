@@ -5,12 +5,10 @@ from functools import cache
 
 from tliveomni_eval.tasks.composer import card_text, catalogue, prompts
 
-# Fixed parts of the promotion lines and of table headers that card_text composes in place.
-_PROMO_PARTS = (
+# Fixed parts of the promotion lines and of the host's pill, which card_text composes in place.
+_COMPOSED_PARTS = (
     "满减每买拍一二三送件折第半价元限时领券立减前名赠品小样运费险礼盒直降下单返红包",
-    "OFF Buy Get Save off for Ends in First get a gift Extra today",
-    "规格型号款式价格售价库存件数货号编号颜色",
-    "Size Model Price Deal Stock Left SKU Code Color RMB",
+    "OFF Buy Get Save off for Ends in First get a gift Extra today RMB",
     "万人在看 k watching",
 )
 
@@ -18,7 +16,7 @@ _PROMO_PARTS = (
 @cache
 def corpus() -> tuple[str, ...]:
     """Every fixed string from which prompts, references and the other lines of a card are composed, sorted."""
-    texts: set[str] = set(prompts.PROMPTS.values()) | set(_PROMO_PARTS)
+    texts: set[str] = set(prompts.PROMPTS.values()) | set(_COMPOSED_PARTS)
     texts |= set(catalogue.BRAND_STARTS_EN) | set(catalogue.BRAND_ENDS_EN) | set(catalogue.BRAND_CHARACTERS_ZH)
     for category in catalogue.CATEGORIES:
         texts |= {*category.features_zh, *category.nouns_zh, *category.features_en, *category.nouns_en, *category.sizes}
@@ -36,6 +34,8 @@ def corpus() -> tuple[str, ...]:
     ):
         for options in labels.values():
             texts |= set(options)
+    for headers in card_text.TABLE_HEADERS.values():
+        texts.update(header for options in headers.values() for header in options)
     return tuple(sorted(texts))
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Final, Literal
 
-from PIL import Image, ImageChops, ImageDraw
+from PIL import Image, ImageChops, ImageColor, ImageDraw
 from tliveomni_eval.tasks.composer.typefaces import SizedFont, Typeface, draw_text, font_for_height, text_width
 
 Color = tuple[int, int, int]
@@ -26,17 +26,23 @@ class Theme:
     badge_text: Color
 
 
+def _theme(top: str, bottom: str, opacity: float, *inks: str) -> Theme:
+    """A theme from colours in hexadecimal notation, without ``#``."""
+    colors = [ImageColor.getrgb(f"#{code}")[:3] for code in (top, bottom, *inks)]
+    return Theme(colors[0], colors[1], opacity, *colors[2:])
+
+
 THEMES: Final = {
-    "white": Theme((255, 255, 255), (250, 248, 246), 0.96, (38, 38, 42), (226, 30, 52), (128, 128, 132), (226, 30, 52), (255, 255, 255)),
-    "dark": Theme((18, 18, 24), (30, 26, 34), 0.72, (250, 250, 250), (255, 214, 92), (190, 190, 196), (255, 70, 90), (255, 255, 255)),
-    "red": Theme((232, 32, 46), (190, 12, 40), 1.0, (255, 255, 255), (255, 232, 120), (255, 205, 200), (255, 226, 110), (170, 10, 20)),
-    "orange": Theme((255, 122, 24), (240, 70, 20), 1.0, (255, 255, 255), (255, 246, 170), (255, 225, 200), (255, 255, 255), (226, 70, 10)),
-    "yellow": Theme((255, 226, 72), (255, 204, 30), 1.0, (40, 30, 10), (206, 14, 30), (120, 96, 30), (206, 14, 30), (255, 255, 255)),
-    "pink": Theme((255, 232, 238), (255, 206, 220), 0.97, (70, 24, 44), (216, 20, 84), (150, 96, 116), (216, 20, 84), (255, 255, 255)),
-    "mint": Theme((228, 248, 238), (202, 238, 224), 0.97, (16, 60, 48), (210, 50, 30), (90, 130, 116), (14, 130, 96), (255, 255, 255)),
-    "violet": Theme((92, 54, 196), (150, 50, 190), 1.0, (255, 255, 255), (255, 226, 96), (216, 200, 246), (255, 226, 96), (70, 20, 120)),
-    "none": Theme((0, 0, 0), (0, 0, 0), 0.0, (255, 255, 255), (255, 230, 70), (240, 240, 240), (226, 30, 52), (255, 255, 255)),
-}  # fmt: skip
+    "white": _theme("ffffff", "faf8f6", 0.96, "26262a", "e21e34", "808084", "e21e34", "ffffff"),
+    "dark": _theme("121218", "1e1a22", 0.72, "fafafa", "ffd65c", "bebec4", "ff465a", "ffffff"),
+    "red": _theme("e8202e", "be0c28", 1.0, "ffffff", "ffe878", "ffcdc8", "ffe26e", "aa0a14"),
+    "orange": _theme("ff7a18", "f04614", 1.0, "ffffff", "fff6aa", "ffe1c8", "ffffff", "e2460a"),
+    "yellow": _theme("ffe248", "ffcc1e", 1.0, "281e0a", "ce0e1e", "78601e", "ce0e1e", "ffffff"),
+    "pink": _theme("ffe8ee", "ffcedc", 0.97, "46182c", "d81454", "966074", "d81454", "ffffff"),
+    "mint": _theme("e4f8ee", "caeee0", 0.97, "103c30", "d2321e", "5a8274", "0e8260", "ffffff"),
+    "violet": _theme("5c36c4", "9632be", 1.0, "ffffff", "ffe260", "d8c8f6", "ffe260", "461478"),
+    "none": _theme("000000", "000000", 0.0, "ffffff", "ffe646", "f0f0f0", "e21e34", "ffffff"),
+}
 
 
 @dataclass(frozen=True)

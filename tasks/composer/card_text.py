@@ -1,6 +1,7 @@
 """Random texts of a card: prices, SKUs, promotions, tables, names and the lines that surround them."""
 
 import random
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -15,7 +16,7 @@ from tliveomni_eval.tasks.composer.catalogue import (
 Language = Literal["zh", "en", "mixed"]
 Script = Literal["zh", "en"]
 
-# Letters that are easily taken for a digit (I, O) and digits that are taken for each other stay out of SKU letters only.
+# Without I and O, which are easily taken for digits.
 SKU_LETTERS: Final = "ABCDEFGHJKLMNPQRSTUVWXYZ"
 DIGITS: Final = "0123456789"
 
@@ -74,6 +75,22 @@ COLORS: Final = {
     "zh": ("黑色", "白色", "红色", "米白", "藏青", "粉色", "浅灰", "墨绿", "天蓝", "卡其"),
     "en": ("Black", "White", "Red", "Cream", "Navy", "Pink", "Gray", "Green", "Blue", "Khaki"),
 }
+TABLE_HEADERS: Final = {
+    "zh": {
+        "size": ("规格", "型号", "款式"),
+        "price": ("价格", "售价"),
+        "stock": ("库存", "件数"),
+        "sku": ("货号", "编号"),
+        "color": ("颜色",),
+    },
+    "en": {
+        "size": ("Size", "Model"),
+        "price": ("Price", "Deal"),
+        "stock": ("Stock", "Left"),
+        "sku": ("SKU", "Code"),
+        "color": ("Color",),
+    },
+}
 
 
 @dataclass(frozen=True)
@@ -99,7 +116,11 @@ def draw_amount(rng: random.Random, category: Category) -> str:
 
 
 def draw_price(rng: random.Random, category: Category, lang: Language) -> Price:
-    """A price in the notations of its language: ``¥9.9``, ``￥9.9``, ``9.9元`` (zh); ``¥``, ``RMB 9.9`` (mixed); ``$``, ``¥`` (en)."""
+    """A price in the notations of its language.
+
+    ``zh``: ¥9.9, ￥9.9 or 9.9元; ``mixed``: ¥9.9, ￥9.9 or RMB 9.9; ``en``: $9.9 or ¥9.9. The reference of the
+    first two always starts with ¥, as their prompt asks for.
+    """
     amount = draw_amount(rng, category)
     if lang == "en":
         sign = rng.choice("$$¥")
@@ -164,7 +185,7 @@ def draw_promo(rng: random.Random, script: Script) -> str:
 
 
 def draw_name(rng: random.Random, side: Side, category: Category, lang: Language) -> str:
-    """A product name of brand, product type and mostly a pack size; a mixed name has an English brand on a Chinese type."""
+    """A product name: brand, product type, mostly a pack size; a mixed name is Chinese after an English brand."""
     script: Script = "en" if lang == "en" else "zh"
     brand = draw_brand(rng, side, "en" if lang != "zh" else "zh")
     words = [brand, draw_product_type(rng, side, category, script)]
@@ -174,7 +195,7 @@ def draw_name(rng: random.Random, side: Side, category: Category, lang: Language
     return (" " if script == "en" else "").join(words)
 
 
-def draw_short_text(rng: random.Random, lang: Language, texts: dict[str, tuple[str, ...]]) -> str:
+def draw_short_text(rng: random.Random, lang: Language, texts: Mapping[str, tuple[str, ...]]) -> str:
     """One of the texts in the language; a mixed card takes either."""
     return rng.choice(texts[lang if lang != "mixed" else rng.choice(("zh", "en"))])
 
@@ -189,10 +210,6 @@ def draw_viewers(rng: random.Random, lang: Language) -> str:
 def draw_table(rng: random.Random, category: Category, lang: Language, rows: int, columns: int) -> list[list[str]]:
     """A table with its header: ``rows`` body rows of ``columns`` cells, the first column without repeats."""
     script: Script = "en" if lang == "en" else "zh"
-    label = {
-        "zh": {"size": ("规格", "型号", "款式"), "price": ("价格", "售价"), "stock": ("库存", "件数"), "sku": ("货号", "编号"), "color": ("颜色",)},
-        "en": {"size": ("Size", "Model"), "price": ("Price", "Deal"), "stock": ("Stock", "Left"), "sku": ("SKU", "Code"), "color": ("Color",)},
-    }  # fmt: skip
     sizes = [size for size in category.sizes if script == "zh" or size.isascii()]
     first = "size" if len(sizes) >= rows and rng.random() < 0.6 else "sku"
     kinds = [first, *rng.sample([kind for kind in ("price", "stock", "sku", "color") if kind != first], columns - 1)]
@@ -208,7 +225,7 @@ def draw_table(rng: random.Random, category: Category, lang: Language, rows: int
     headers = []
     for kind in kinds:
         header_script: Script = rng.choice(("zh", "en")) if lang == "mixed" else script
-        headers.append(rng.choice(label[header_script][kind]))
+        headers.append(rng.choice(TABLE_HEADERS[header_script][kind]))
     return [headers, *([column[row] for column in cells] for row in range(rows))]
 
 

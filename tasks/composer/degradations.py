@@ -1,4 +1,4 @@
-"""What happens to a frame on its way to the viewer: compression and blur (fading and rotation are part of the layout)."""
+"""What happens to a frame on its way to the viewer: compression and blur."""
 
 import io
 import math

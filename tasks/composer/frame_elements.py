@@ -12,6 +12,8 @@ from tliveomni_eval.tasks.composer.typefaces import Typeface, draw_text
 Box = tuple[int, int, int, int]
 _DARK = (14, 12, 18)
 _WHITE = (255, 255, 255)
+# Diameter of a round button in pixels.
+_ICON = 26
 
 
 def overlaps(one: Box, other: Box) -> bool:
@@ -20,7 +22,7 @@ def overlaps(one: Box, other: Box) -> bool:
 
 
 class Element(Protocol):
-    """Something with one text line outside the card."""
+    """Something outside the card."""
 
     @property
     def box(self) -> Box:
@@ -82,6 +84,43 @@ class Comment:
         draw.ellipse((left + 6, middle - 4, left + 13, middle + 3), fill=self.dot)
         baseline = top + (bottom - top + self.segment.height_px) // 2 - 1
         draw_text(draw, (left + 18, baseline), self.segment.text, self.segment.font, _WHITE)
+
+
+@dataclass(frozen=True)
+class StreamIcons:
+    """Round buttons without text at the right edge: a heart, a gift, a shopping bag."""
+
+    box: Box
+    kinds: tuple[str, ...]
+    tint: tuple[int, int, int]
+
+    @classmethod
+    def above(cls, corner: tuple[int, int], rng: random.Random) -> "StreamIcons":
+        """One to three buttons with the lowest one's bottom right corner at the given pixel."""
+        kinds = tuple(rng.sample(("heart", "gift", "bag"), rng.randint(1, 3)))
+        right, bottom = corner
+        tint = rng.choice(((255, 70, 110), (255, 255, 255), (255, 200, 60)))
+        return cls((right - _ICON, bottom - len(kinds) * (_ICON + 4) + 4, right, bottom), kinds, tint)
+
+    def draw(self, frame: Image.Image) -> None:
+        """Draw into the frame, in place."""
+        left, top, right, _ = self.box
+        for kind in self.kinds:
+            _draw_translucent(frame, (left, top, right, top + _ICON), 0.45, _ICON // 2)
+            draw = ImageDraw.Draw(frame)
+            if kind == "heart":
+                draw.ellipse((left + 6, top + 7, left + 13, top + 14), fill=self.tint)
+                draw.ellipse((left + 12, top + 7, left + 19, top + 14), fill=self.tint)
+                draw.polygon(((left + 6, top + 12), (left + 19, top + 12), (left + 12, top + 20)), fill=self.tint)
+            elif kind == "gift":
+                draw.rectangle((left + 6, top + 11, left + 19, top + 19), fill=self.tint)
+                draw.line((left + 12, top + 8, left + 12, top + 19), fill=_DARK)
+                draw.arc((left + 7, top + 5, left + 13, top + 12), 90, 360, fill=self.tint)
+                draw.arc((left + 12, top + 5, left + 18, top + 12), 180, 90, fill=self.tint)
+            else:
+                draw.rounded_rectangle((left + 7, top + 10, left + 18, top + 20), 2, fill=self.tint)
+                draw.arc((left + 9, top + 5, left + 16, top + 14), 180, 360, fill=self.tint)
+            top += _ICON + 4
 
 
 def _draw_translucent(frame: Image.Image, box: Box, opacity: float, radius: int) -> None:

@@ -80,7 +80,8 @@ def compose_ocr_sample(
         lang: language of the card; drawn if None.
         size: image (width, height) in pixels, one of ``IMAGE_SIZES``; drawn if None.
         difficulty: 0 is one large clean line, 1 the full distribution; in between a mixture of both.
-        target_values: slice values that the sample must have (keys ``lang``, ``field``, ``text_px``, ``quality``, ``lines``).
+        target_values: slice values that the sample must have, for any of ``lang``, ``field``, ``text_px``,
+            ``quality`` and ``lines``.
 
     Raises:
         ValueError: an argument is out of its range, or no card with these values fits into the image size.

@@ -38,7 +38,7 @@ def _scaled(index: int, width: int, softening_radius: float) -> Image.Image:
 
 
 def draw_background(rng: random.Random, size: tuple[int, int]) -> Image.Image:
-    """A crop of a random photograph, ``size`` = (width, height) pixels, randomly zoomed, mirrored, softened, exposed."""
+    """A random crop of ``size`` = (width, height) pixels, mirrored, softened and exposed at random."""
     index = rng.randrange(len(_photographs()))
     width = rng.choice(_WIDTHS)
     frame = _random_crop(rng, _scaled(index, width, rng.choices(_SOFTENING_RADII, _SOFTENING_WEIGHTS)[0]), size)

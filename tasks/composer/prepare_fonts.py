@@ -1,4 +1,4 @@
-"""Cut the composer's fonts down to its alphabet (run once by hand; needs fontTools and brotli, which the package does not).
+"""Cut the composer's fonts down to its alphabet (run once by hand; needs fontTools and brotli, the package does not).
 
 Usage: ``python prepare_fonts.py SOURCES OUT`` where SOURCES is a folder with the unpacked Debian packages
 fonts-noto-cjk, fonts-lxgw-wenkai, fonts-smiley-sans and the npm packages @fontsource/zcool-kuaile,
@@ -32,7 +32,7 @@ SOURCES = {
 
 
 def cut(source: Path, face: int, out: Path) -> None:
-    """Write a font with the alphabet's glyphs only, without hints and layout features (PIL's basic layout uses none)."""
+    """Write a font with the alphabet's glyphs only, without hints and layout features, which are not used."""
     font = TTFont(source, fontNumber=face)
     options = subset.Options()
     options.layout_features = ["kern"]

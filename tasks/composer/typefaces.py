@@ -128,7 +128,7 @@ def draw_text(
     outline: tuple[int, int, int] | None = None,
     stroke_px: int = 0,
 ) -> None:
-    """Draw the text with its baseline starting at ``pen``; with a stroke, an outline of that width lies under the ink."""
+    """Draw the text, its baseline starting at ``pen``; an outline of ``stroke_px`` pixels lies under the ink."""
     for layer_ink, width in ((outline, stroke_px), (ink, 0)):
         if layer_ink is None:
             continue
