@@ -78,7 +78,10 @@ def _task_card(name: str, paired: PairedSamples) -> TaskCard:
     log: TaskLog = next(log for log in paired.logs if log is not None)
     metadata = log.settings.get("metadata")
     facts = metadata if isinstance(metadata, Mapping) else {}
-    text = {key: str(facts[key]) if isinstance(facts.get(key), str) else "" for key in ("ability", "modality", "sensitivity")}
+    text = {
+        key: str(facts[key]) if isinstance(facts.get(key), str) else ""
+        for key in ("ability", "modality", "sensitivity")
+    }
     return TaskCard(
         name=name,
         metric=paired.metrics[0],

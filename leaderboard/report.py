@@ -83,7 +83,11 @@ def write_report(
     tasks = pair_tasks(comparison)
     locator = MediaLocator(default_media_roots(folders, media_roots))
     single = output.suffix.lower() in (".html", ".htm")
-    inclusion = EmbeddedMedia(media or "changed", int(limit / _BASE64_GROWTH * 0.85)) if single else CopiedMedia(media or "all", output)
+    inclusion = (
+        EmbeddedMedia(media or "changed", int(limit / _BASE64_GROWTH * 0.85))
+        if single
+        else CopiedMedia(media or "all", output)
+    )
     heading = title or f"{', '.join(tasks)} · {reference.name}"
     try:
         pages = [build_task_page(name, paired, locator, inclusion) for name, paired in tasks.items()]

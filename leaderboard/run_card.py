@@ -71,7 +71,9 @@ def run_card(run: ReportedRun, key: str, baseline: ReportedRun | None, verdict: 
     info = run.run_info
     reference = {(entry.group, entry.name): entry.value for entry in _environment(baseline)} if baseline else None
     entries = [
-        entry.model_copy(update={"differs": reference is not None and reference.get((entry.group, entry.name)) != entry.value})
+        entry.model_copy(
+            update={"differs": reference is not None and reference.get((entry.group, entry.name)) != entry.value}
+        )
         for entry in _environment(run)
     ]
     problems = [run.problem] if run.problem else []

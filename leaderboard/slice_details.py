@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
-
 from tliveomni_eval.evals.record import Status
 from tliveomni_eval.leaderboard.page_data import (
     Concentration,
@@ -81,7 +80,9 @@ def relative_loss(baseline: float | None, candidate: float | None, higher_is_bet
 
 
 def _status_changes(
-    baseline: Sequence[Status | None], candidate: Sequence[Status | None], indices: np.ndarray[tuple[int], np.dtype[np.intp]]
+    baseline: Sequence[Status | None],
+    candidate: Sequence[Status | None],
+    indices: np.ndarray[tuple[int], np.dtype[np.intp]],
 ) -> list[StatusChange]:
     changes: Counter[tuple[Status, Status]] = Counter()
     for index in indices:

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-
 from tliveomni_eval.evals.logs.task_log import TaskLog
 from tliveomni_eval.evals.record import Status
 from tliveomni_eval.leaderboard.logged_sample import (
@@ -27,9 +26,7 @@ from tliveomni_eval.leaderboard.slice_details import slice_detail
 from tliveomni_eval.leaderboard.text_alignment import align, character_confusions
 
 
-def build_task_page(
-    task: str, paired: PairedSamples, locator: MediaLocator, inclusion: MediaInclusion
-) -> TaskPage:
+def build_task_page(task: str, paired: PairedSamples, locator: MediaLocator, inclusion: MediaInclusion) -> TaskPage:
     """Reads the samples of a task and computes what the slice and sample views show.
 
     Args:
@@ -56,9 +53,7 @@ def build_task_page(
         outputs = [_output(line, paired, run, index, reference, qualities) for run, line in enumerate(logged)]
         for run, output in enumerate(outputs):
             statuses[run].append(output.status if output else None)
-            confusions[run].append(
-                character_confusions(reference, output.text, output.edits) if output else Counter()
-            )
+            confusions[run].append(character_confusions(reference, output.text, output.edits) if output else Counter())
         samples.append(
             Sample(
                 id=sample_id,
@@ -83,9 +78,7 @@ def build_task_page(
             for candidate in candidates
             for index in (None, *range(len(paired.slices)))
         ],
-        samples=[
-            sample.model_copy(update={"media": indices[position]}) for position, sample in enumerate(samples)
-        ],
+        samples=[sample.model_copy(update={"media": indices[position]}) for position, sample in enumerate(samples)],
     )
 
 
@@ -145,7 +138,9 @@ def _include_media(
     samples: Sequence[Sample], found: Sequence[Sequence[FoundMedium]], inclusion: MediaInclusion
 ) -> tuple[list[MediaItem], list[list[int]]]:
     """Includes media of the samples with the largest loss first, each medium once."""
-    worst = [min((change if change is not None else -1.0 for change in sample.changes), default=0.0) for sample in samples]
+    worst = [
+        min((change if change is not None else -1.0 for change in sample.changes), default=0.0) for sample in samples
+    ]
     important = [is_important(sample) for sample in samples]
     items: list[MediaItem] = []
     places: dict[FoundMedium, int] = {}

@@ -128,7 +128,7 @@ def write_run(
     logs.mkdir(parents=True)
     lines = [_sample_line(index, sample, answer, seed) for index, sample in enumerate(data)]
     with (logs / f"{DATE}_samples_{task}.jsonl").open("w", encoding="utf-8") as file:
-        file.writelines(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+        file.writelines(_json_line(line) + "\n" for line in lines)
     metrics = ("field_exact", "edit_similarity", "anls")
     results = {
         "results": {
@@ -166,7 +166,11 @@ def write_run(
         variant=name,
         model="tliveomni_vllm",
         checkpoint=Checkpoint(path=f"checkpoints/{name}", files={}, fingerprint=f"{abs(hash_of(name)):064x}"[:64]),
-        engine_args={"max_model_len": 4096, "max_num_seqs": 64, "quantization": None if name == "bf16" else "compressed-tensors"},
+        engine_args={
+            "max_model_len": 4096,
+            "max_num_seqs": 64,
+            "quantization": None if name == "bf16" else "compressed-tensors",
+        },
         decoding={"temperature": 0, "seed": 0},
         versions={"vllm": vllm, "transformers": "5.13.0", "torch": "2.13.0"},
         hardware={"device": "cpu", "cores": 2},
@@ -198,7 +202,7 @@ def hash_of(text: str) -> int:
 
 
 def _sample_line(index: int, sample: SyntheticSample, answer: Answer, seed: int) -> dict[str, Any]:
-    text = answer(sample, random.Random(f"{seed}/{sample.id}"))
+    text = answer(sample, random.Random(ascii(f"{seed}/{sample.id}")))
     similarity = 1 - Levenshtein.normalized_distance(sample.reference, text)
     exact = float(text == sample.reference)
     return {
@@ -223,6 +227,11 @@ def _sample_line(index: int, sample: SyntheticSample, answer: Answer, seed: int)
     }
 
 
+def _json_line(line: Mapping[str, Any]) -> str:
+    text = json.dumps(line, ensure_ascii=False)
+    return text if text.encode("utf-8", "replace").decode() == text else json.dumps(line)
+
+
 def _reference(slices: Mapping[str, str], rng: random.Random) -> str:
     chinese = slices["lang"] == "zh"
     match slices["field"]:
@@ -232,8 +241,12 @@ def _reference(slices: Mapping[str, str], rng: random.Random) -> str:
             return f"{''.join(rng.choices('ABCDEFHKMNRTX', k=2))}-{rng.randint(1000, 9899)}-{rng.choice('SMLX')}"
         case "name":
             if chinese:
-                return rng.choice(("云朵", "晨露", "山茶", "青柠")) + rng.choice(("保湿面霜", "洗发水", "蓝牙耳机", "保温杯"))
-            return f"{rng.choice(('Nimbus', 'Aster', 'Solace'))} {rng.choice(('Face Cream', 'Earbuds', 'Steel Bottle'))}"
+                return rng.choice(("云朵", "晨露", "山茶", "青柠")) + rng.choice(
+                    ("保湿面霜", "洗发水", "蓝牙耳机", "保温杯")
+                )
+            return (
+                f"{rng.choice(('Nimbus', 'Aster', 'Solace'))} {rng.choice(('Face Cream', 'Earbuds', 'Steel Bottle'))}"
+            )
         case _:
             if chinese:
                 return f"满{rng.randint(2, 9)}00减{rng.randint(10, 88)}"

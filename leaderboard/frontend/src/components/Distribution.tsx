@@ -26,6 +26,7 @@ export function Distribution({ histogram, baseline, candidate }: { histogram: No
         Plot.ruleY(bins, { x1: "from", x2: "to", y: "baseline", className: "baseline-steps" }),
       ],
     });
+    for (const group of plot.querySelectorAll("[aria-label]")) group.removeAttribute("aria-label");
     plot.setAttribute("role", "img");
     plot.setAttribute("aria-label", `${baseline}: ${histogram.baseline.join(", ")}; ${candidate}: ${histogram.candidate.join(", ")}`);
     place.current?.replaceChildren(plot);

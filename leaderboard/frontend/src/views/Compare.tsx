@@ -35,7 +35,7 @@ export function Compare({ candidate }: { candidate: string | null }) {
           <table class="environment">
             <thead>
               <tr>
-                <th scope="col" />
+                <td />
                 {runs.map((run) => (
                   <th scope="col" key={run.key}>
                     {run.verdict && <VerdictMark verdict={run.verdict} size={12} />} {run.key}

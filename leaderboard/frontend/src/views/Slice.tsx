@@ -225,18 +225,11 @@ function Outcome({ detail, cell }: { detail: SliceDetail; cell: Cell }) {
 }
 
 function Confusions({ detail }: { detail: SliceDetail }) {
-  const { t, overview } = usePage();
+  const { t } = usePage();
   const most = Math.max(...detail.confusions.map((one) => Math.max(one.candidate, one.baseline)), 1);
   const glyph = (text: string) => (text === "" ? <span class="quiet small">{t.nothingChar}</span> : <kbd>{text === " " ? "␣" : text === "\n" ? "↵" : text}</kbd>);
   return (
     <table class="bars confusions">
-      <thead class="for-readers">
-        <tr>
-          <th scope="col">{t.confusions}</th>
-          <th scope="col" />
-          <th scope="col">{overview.candidates[detail.candidate]?.key}</th>
-        </tr>
-      </thead>
       <tbody>
         {detail.confusions.slice(0, 8).map((one) => (
           <tr key={`${one.reference}\u0000${one.output}`}>
