@@ -10,8 +10,7 @@ from pathlib import Path
 from tliveomni_eval.evals.gate.comparability import run_differences, task_differences
 from tliveomni_eval.evals.gate.pairing import PairedTask, pair_samples, samples_with_status
 from tliveomni_eval.evals.gate.policy import Policy
-from tliveomni_eval.evals.gate.policy_file import check_waivers, read_policy
-from tliveomni_eval.evals.gate.policy_fit import check_policy_fits
+from tliveomni_eval.evals.gate.policy_fit import check_policy_fits, check_waivers
 from tliveomni_eval.evals.gate.slice_judgement import JudgedSlice, judge_task
 from tliveomni_eval.evals.gate.slice_verdicts import (
     absent_required_slices,
@@ -75,8 +74,12 @@ def gate_candidates(
     today: datetime.date | None = None,
 ) -> GateReport:
     """Judges several candidates against one baseline; the arguments are those of `gate`."""
-    if not isinstance(policy, Policy):
-        policy = Policy() if policy is None else read_policy(Path(policy))
+    if policy is None:
+        policy = Policy()
+    elif not isinstance(policy, Policy):
+        from tliveomni_eval.evals.gate.policy_file import read_policy
+
+        policy = read_policy(Path(policy))
     check_waivers(policy, today or datetime.date.today())
     baseline_run = _read(baseline, tasks)
     noise_run = None if noise is None else _read(noise, tasks)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Hashable
 from pathlib import Path
 from typing import Any
@@ -68,24 +67,6 @@ def read_policy(path: Path) -> Policy:
         return Policy.model_validate(content)
     except ValidationError as error:
         raise PolicyError("\n".join(_fault(path, tree, fault) for fault in error.errors())) from error
-
-
-def check_waivers(policy: Policy, today: datetime.date) -> None:
-    """Refuses a policy with an expired waiver.
-
-    Args:
-        policy: The policy.
-        today: The day to judge by; a waiver holds on its last day.
-
-    Raises:
-        PolicyError: If a waiver has expired; the message says whose it was.
-    """
-    for waiver in policy.waivers:
-        if waiver.until < today:
-            raise PolicyError(
-                f"waiver for slice {waiver.slice!r} of task {waiver.task!r} expired on {waiver.until} "
-                f"(approved by {waiver.approved_by}): mend the slice, or renew or remove the waiver"
-            )
 
 
 def _fault(path: Path, tree: yaml.Node | None, fault: Any) -> str:

@@ -1,7 +1,8 @@
-"""Whether a policy speaks of slices and tasks that the runs have: a rule that matches nothing protects nothing."""
+"""Whether a policy holds today and for these runs: a rule that matches nothing protects nothing."""
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Collection, Mapping
 from fnmatch import fnmatchcase
 
@@ -9,6 +10,24 @@ from tliveomni_eval.evals.errors import unknown_name_message
 from tliveomni_eval.evals.gate.policy import Policy
 from tliveomni_eval.evals.gate.policy_error import PolicyError
 from tliveomni_eval.evals.logs.task_log import TaskLog
+
+
+def check_waivers(policy: Policy, today: datetime.date) -> None:
+    """Refuses a policy with an expired waiver.
+
+    Args:
+        policy: The policy.
+        today: The day to judge by; a waiver holds on its last day.
+
+    Raises:
+        PolicyError: If a waiver has expired; the message says whose it was.
+    """
+    for waiver in policy.waivers:
+        if waiver.until < today:
+            raise PolicyError(
+                f"waiver for slice {waiver.slice!r} of task {waiver.task!r} expired on {waiver.until} "
+                f"(approved by {waiver.approved_by}): mend the slice, or renew or remove the waiver"
+            )
 
 
 def check_policy_fits(policy: Policy, slices: Mapping[str, Collection[str]], logs: Mapping[str, TaskLog]) -> None:

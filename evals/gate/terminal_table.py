@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -23,7 +24,6 @@ STYLES: dict[Outcome, str] = {
     "INCONCLUSIVE": "yellow",
     "MISSING": "bold magenta",
 }
-_WIDE_ENOUGH_FOR_VALUES = 100
 _LONGEST_MESSAGE = 600
 
 
@@ -60,12 +60,14 @@ def _print_verdict(verdict: Verdict, console: Console, most_rows: int | None) ->
     all_rows = rows(verdict)
     shown = all_rows if most_rows is None else all_rows[:most_rows]
     notes = _numbered_notes(shown)
-    console.print(_table(verdict, shown, notes, console.width))
+    console.print(_table(verdict, shown, notes, console))
     for note, number in notes.items():
         console.print(Text(f" {number} {printable(note, _LONGEST_MESSAGE)}", style="dim"))
     if hidden := all_rows[len(shown) :]:
         words = ", ".join(f"{sum(row.verdict.outcome == word for row in hidden)} {word}" for word in SYMBOLS)
         console.print(Text(f" {len(hidden)} more slices ({words}): --all shows them", style="dim"))
+    if not all(row.verdict.gated for row in shown):
+        console.print(Text(" not gated: fewer clusters than `min_clusters` of the policy; reported only", style="dim"))
     if remark := overlap_text(verdict):
         console.print(Text(f" {remark}", style="dim"))
 
@@ -87,46 +89,60 @@ def _title(verdict: Verdict) -> Text:
     return title
 
 
-def _table(verdict: Verdict, shown: list[Row], notes: dict[str, str], width: int) -> Table:
-    several_tasks = len({item.task for item in verdict.slices}) > 1
-    several_metrics = len({item.metric for item in verdict.slices}) > 1
-    with_budget = shared_budget(verdict.slices) is None
-    with_values = width >= _WIDE_ENOUGH_FOR_VALUES
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    table.add_column("verdict", no_wrap=True)
-    for wanted, heading in ((several_tasks, "task"), (True, "slice"), (several_metrics, "metric")):
-        if wanted:
-            table.add_column(heading, overflow="fold")
-    for wanted, heading in (
-        (with_values, "baseline → candidate"),
-        (True, "loss"),
-        (True, f"{shared_confidence(verdict.slices)} interval"),
-        (with_budget, "budget"),
-        (True, "samples"),
-        (True, "flips"),
-        (verdict.noise_run is not None, "flip rate | A/A"),
-        (True, "clusters to decide"),
-    ):
-        if wanted:
-            table.add_column(heading, justify="right", no_wrap=True)
-    was_gated = True
-    for row in shown:
-        if was_gated and not row.verdict.gated:
-            table.add_section()
-            table.add_row(Text("too few clusters to gate, reported only", style="dim italic"))
-        was_gated = row.verdict.gated
-        cells = [Text(row.word, style=STYLES[row.verdict.outcome])]
-        cells += [Text(printable(row.verdict.task))] if several_tasks else []
-        cells.append(Text(printable(row.verdict.slice)))
-        cells += [Text(printable(row.verdict.metric))] if several_metrics else []
-        cells += [Text(row.value)] if with_values else []
-        mark = f" {notes[row.verdict.note]}" if row.verdict.note in notes else ""
-        cells += [Text(row.loss), Text(row.interval + mark)]
-        cells += [Text(row.budget)] if with_budget else []
-        cells += [Text(row.size), Text(row.flips)]
-        cells += [Text(noise_text(row.verdict))] if verdict.noise_run is not None else []
-        cells.append(Text(row.to_decide))
-        table.add_row(*cells, style="" if row.verdict.gated else "dim")
+_GAP = 2
+_VALUE = "baseline → candidate"
+_DROPPED_FIRST = (_VALUE, "flips", "flip rate | A/A", "budget", "more clusters")
+"""Columns that a terminal too narrow for all goes without, in this order."""
+
+
+def _table(verdict: Verdict, shown: list[Row], notes: dict[str, str], console: Console) -> Table:
+    columns = _columns(verdict, shown, notes)
+    for dropped in ("", *_DROPPED_FIRST):
+        columns.pop(dropped, None)
+        widths = (max(cell_len(heading), *(cell.cell_len for cell in cells)) for heading, cells in columns.items())
+        if sum(widths) + _GAP * len(columns) <= console.width:
+            break
+    return _table_of(columns, shown)
+
+
+def _columns(verdict: Verdict, shown: list[Row], notes: dict[str, str]) -> dict[str, list[Text]]:
+    """Heading to the cells below it, for the columns in which the slices differ."""
+    slices = verdict.slices
+    interval = f"{shared_confidence(slices)} interval"
+    marks = [notes.get(row.verdict.note, "") if row.verdict.gated else "" for row in shown]
+    columns = {
+        "verdict": [Text(row.word, style=STYLES[row.verdict.outcome]) for row in shown],
+        "task": [Text(printable(row.verdict.task)) for row in shown],
+        "slice": [Text(printable(row.verdict.slice)) for row in shown],
+        "metric": [Text(printable(row.verdict.metric)) for row in shown],
+        _VALUE: [Text(row.value) for row in shown],
+        "loss": [Text(row.loss) for row in shown],
+        interval: [Text(f"{row.interval} {mark}".rstrip()) for row, mark in zip(shown, marks, strict=True)],
+        "budget": [Text(row.budget) for row in shown],
+        "samples": [Text(row.size) for row in shown],
+        "flips": [Text(row.flips) for row in shown],
+        "flip rate | A/A": [Text(noise_text(row.verdict)) for row in shown],
+        "more clusters": [Text(row.to_decide) for row in shown],
+    }
+    unneeded = {
+        "task": len({item.task for item in slices}) == 1,
+        "metric": len({item.metric for item in slices}) == 1,
+        "budget": shared_budget(slices) is not None,
+        "flip rate | A/A": verdict.noise_run is None,
+        "more clusters": not any(row.to_decide for row in shown),
+    }
+    return {heading: cells for heading, cells in columns.items() if not unneeded.get(heading, False)}
+
+
+def _table_of(columns: dict[str, list[Text]], shown: list[Row]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, _GAP, 0, 0))
+    for heading in columns:
+        if heading in ("task", "slice", "metric"):
+            table.add_column(heading, overflow="fold", min_width=10)
+        else:
+            table.add_column(Text(heading), justify="left" if heading == "verdict" else "right", no_wrap=True)
+    for position, row in enumerate(shown):
+        table.add_row(*(cells[position] for cells in columns.values()), style="" if row.verdict.gated else "dim")
     return table
 
 

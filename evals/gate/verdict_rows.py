@@ -87,7 +87,9 @@ def _word(verdict: SliceVerdict) -> str:
     word = f"{SYMBOLS[verdict.outcome]} {verdict.outcome}"
     if verdict.waiver is not None:
         return f"{word} (waived)"
-    if verdict.gated and verdict.rule.tier == "warning":
+    if not verdict.gated:
+        return f"{word} (not gated)"
+    if verdict.rule.tier == "warning":
         return f"{word} (warning)"
     return word
 

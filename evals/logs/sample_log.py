@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import json
-from array import array
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from tliveomni_eval.evals.logs.json_lines import JsonLine, read_json_lines
 from tliveomni_eval.evals.logs.log_error import LogError
 from tliveomni_eval.evals.logs.log_files import LogFile
 from tliveomni_eval.evals.logs.results_file import ResultsFile
-from tliveomni_eval.evals.logs.sample_counts import SampleCounts, declared_counts, scalar_counts
+from tliveomni_eval.evals.logs.sample_columns import SampleColumns
+from tliveomni_eval.evals.logs.sample_counts import declared_counts, scalar_counts
 from tliveomni_eval.evals.logs.task_log import Categories, LogFormat, MetricColumn, TaskLog
 from tliveomni_eval.evals.record import STATUSES
-
-MOST_SLICE_VALUES = 1000
-"""Distinct values of one slice attribute; more is an identifier, not a slice."""
 
 _RESERVED = {"doc_id", "doc", "target", "arguments", "input", "input_media", "resps", "filtered_resps", "filter"}
 _RESERVED |= {"metrics", "doc_hash", "prompt_hash", "target_hash", "token_counts", "record"}
@@ -41,7 +34,7 @@ def read_sample_log(log: LogFile, results: ResultsFile) -> TaskLog:
         LogError: If a line cannot be trusted, a sample appears twice, samples are missing or no metric can be used.
     """
     assert log.task is not None
-    columns = _Columns(log.path)
+    columns = SampleColumns(log.path)
     lines = read_json_lines(log.path)
     first = next(lines, None)
     if first is None:
@@ -76,101 +69,12 @@ def read_sample_log(log: LogFile, results: ResultsFile) -> TaskLog:
     )
 
 
-class _Columns:
-    """Columns while they grow, one entry a sample."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.keys: dict[Any, int] = {}
-        self.clusters: list[str] = []
-        self.statuses: list[str] = []
-        self.slices: dict[str, dict[int, str]] = {}
-        self.target_hashes = array("Q")
-        self.prompt_hashes = array("Q")
-        self.content_hashes = array("Q")
-        self.line_numbers = array("q")
-        self.line_offsets = array("q")
-        self.counts: dict[str, list[tuple[int, SampleCounts]]] = defaultdict(list)
-        self.refused: dict[str, LogError] = {}
-
-    def add_sample(self, key: Any, line: JsonLine, status: str) -> int:
-        """Adds a sample and returns its position."""
-        position = len(self.keys)
-        self.keys[key] = position
-        self.statuses.append(status)
-        row = line.value
-        prompt = row.get("prompt_hash") or row.get("input", row.get("arguments"))
-        target_hash = _hash64(row.get("target"))
-        prompt_hash = _hash64(prompt)
-        document = row.get("doc_hash") if "prompt_hash" in row else prompt
-        self.target_hashes.append(target_hash)
-        self.prompt_hashes.append(prompt_hash)
-        self.content_hashes.append(prompt_hash if document is prompt else _hash64(document))
-        self.line_numbers.append(line.number)
-        self.line_offsets.append(line.offset)
-        return position
-
-    def line_of(self, key: Any) -> int:
-        return self.line_numbers[self.keys[key]]
-
-    def content_ids(self) -> tuple[str, ...]:
-        """Ids that say what was asked: the same document and reference have the same id in every run.
-
-        The n-th sample of equal content, in the order of `doc_id`, gets the suffix `#n`.
-        """
-        doc_ids = list(self.keys)
-        order: Iterable[int] = range(len(doc_ids))
-        if all(isinstance(doc_id, int) for doc_id in doc_ids):
-            order = sorted(order, key=doc_ids.__getitem__)
-        seen: dict[str, int] = {}
-        ids = [""] * len(doc_ids)
-        for position in order:
-            content = f"{self.content_hashes[position]:016x}{self.target_hashes[position]:016x}"
-            seen[content] = repetition = seen.get(content, 0) + 1
-            ids[position] = content if repetition == 1 else f"{content}#{repetition}"
-        return tuple(ids)
-
-    def metric(self, name: str, higher_is_better: bool | None) -> MetricColumn:
-        n = len(self.keys)
-        num, den = np.zeros(n), np.zeros(n)
-        present = np.zeros(n, dtype=bool)
-        counts = self.counts[name]
-        positions = np.fromiter((position for position, _ in counts), np.intp, len(counts))
-        num[positions] = [count.num for _, count in counts]
-        den[positions] = [count.den for _, count in counts]
-        present[positions] = True
-        payloads: list[Any] | None = None
-        if any(count.payload is not None for _, count in counts):
-            payloads = [None] * n
-            for position, count in counts:
-                payloads[position] = count.payload
-        return MetricColumn(num, den, present, higher_is_better, None if payloads is None else tuple(payloads))
-
-    def slice_categories(self) -> dict[str, Categories]:
-        found: dict[str, Categories] = {}
-        for attribute, values in self.slices.items():
-            codes: NDArray[np.int32] = np.full(len(self.keys), -1, np.int32)
-            index: dict[str, int] = {}
-            for position, value in values.items():
-                codes[position] = index.setdefault(value, len(index))
-            if len(index) > MOST_SLICE_VALUES:
-                line = self.line_numbers[next(iter(values))]
-                raise LogError(
-                    f"slice attribute {attribute!r} has {len(index)} values, more than {MOST_SLICE_VALUES}: "
-                    "an identifier is not a slice; put ranges (`60-300`) in place of numbers",
-                    self.path,
-                    line,
-                )
-            found[attribute] = Categories(codes, tuple(index))
-        return found
-
-
 def _chained(first: JsonLine, rest: Iterable[JsonLine]) -> Iterable[JsonLine]:
     yield first
     yield from rest
 
 
-def _read_records(lines: Iterable[JsonLine], columns: _Columns) -> None:
+def _read_records(lines: Iterable[JsonLine], columns: SampleColumns) -> None:
     path = columns.path
     for line in lines:
         record = line.value.get("record")
@@ -191,7 +95,7 @@ def _read_records(lines: Iterable[JsonLine], columns: _Columns) -> None:
             raise LogError(f"record.slices must be an object, got {str(slices)[:60]!r}", path, line.number)
         for attribute, value in slices.items():
             if value is not None:
-                columns.slices.setdefault(attribute, {})[position] = _slice_value(attribute, value, path, line.number)
+                columns.slices[attribute].add(position, _slice_value(attribute, value, path, line.number))
         for name, value in line.value.items():
             if name not in _RESERVED:
                 counts = declared_counts(name, value, sample_id, path, line.number)
@@ -199,7 +103,9 @@ def _read_records(lines: Iterable[JsonLine], columns: _Columns) -> None:
                     columns.counts[name].append((position, counts))
 
 
-def _read_foreign_samples(lines: Iterable[JsonLine], columns: _Columns, log: LogFile, results: ResultsFile) -> None:
+def _read_foreign_samples(
+    lines: Iterable[JsonLine], columns: SampleColumns, log: LogFile, results: ResultsFile
+) -> None:
     assert log.task is not None
     filters = results.filters(log.task)
     listed = results.metric_names(log.task)
@@ -252,7 +158,7 @@ def _foreign_status(row: Mapping[str, Any]) -> str:
     return "empty" if isinstance(response, str) and not response.strip() else "ok"
 
 
-def _check_complete(columns: _Columns, log: LogFile, results: ResultsFile) -> None:
+def _check_complete(columns: SampleColumns, log: LogFile, results: ResultsFile) -> None:
     assert log.task is not None
     expected = results.expected_samples(log.task)
     found = len(columns.keys)
@@ -295,10 +201,3 @@ def _slice_value(attribute: str, value: Any, path: Path, line: int) -> str:
     if isinstance(value, int | float):
         return f"{value:g}"
     raise LogError(f"slice {attribute!r} must be a text, got {str(value)[:60]!r}", path, line)
-
-
-def _hash64(value: Any) -> int:
-    if value is None:
-        return 0
-    text = value if isinstance(value, str) else json.dumps(value, sort_keys=True)
-    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from tliveomni_eval.evals.gate.policy import Policy, RuleChange, TaskPolicy
 from tliveomni_eval.evals.gate.policy_error import PolicyError
-from tliveomni_eval.evals.gate.policy_file import check_waivers, read_policy
+from tliveomni_eval.evals.gate.policy_file import read_policy
+from tliveomni_eval.evals.gate.policy_fit import check_waivers
 
 WAIVER = {"task": "t", "slice": "lang=zh", "reason": "r", "approved_by": "me", "until": "2026-08-31"}
 

@@ -1,0 +1,141 @@
+"""The columns of a task log while its lines are read."""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections import defaultdict
+from collections.abc import Iterable
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from tliveomni_eval.evals.logs.json_lines import JsonLine
+from tliveomni_eval.evals.logs.log_error import LogError
+from tliveomni_eval.evals.logs.sample_counts import SampleCounts
+from tliveomni_eval.evals.logs.task_log import Categories, MetricColumn
+
+MOST_SLICE_VALUES = 1000
+"""Distinct values of one slice attribute; more is an identifier, not a slice."""
+
+
+class _GrowingCategories:
+    """One attribute while it grows, without the samples that lack it."""
+
+    __slots__ = ("codes", "index", "positions")
+
+    def __init__(self) -> None:
+        self.index: dict[str, int] = {}
+        self.positions = array("q")
+        self.codes = array("i")
+
+    def add(self, position: int, value: str) -> None:
+        """Records the value of one sample."""
+        self.positions.append(position)
+        self.codes.append(self.index.setdefault(value, len(self.index)))
+
+
+class SampleColumns:
+    """Columns while they grow, one entry a sample.
+
+    Attributes:
+        path: The log.
+        keys: Key of each sample (id or `doc_id`) to its position.
+        counts: Metric name to position and counts of each sample that has the metric.
+        refused: Metric name to the first value that cannot be counted.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.keys: dict[Any, int] = {}
+        self.clusters: list[str] = []
+        self.statuses: list[str] = []
+        self.slices: dict[str, _GrowingCategories] = defaultdict(_GrowingCategories)
+        self.target_hashes = array("Q")
+        self.prompt_hashes = array("Q")
+        self.content_hashes = array("Q")
+        self.line_numbers = array("q")
+        self.line_offsets = array("q")
+        self.counts: dict[str, list[tuple[int, SampleCounts]]] = defaultdict(list)
+        self.refused: dict[str, LogError] = {}
+
+    def add_sample(self, key: Any, line: JsonLine, status: str) -> int:
+        """Adds a sample and returns its position."""
+        position = len(self.keys)
+        self.keys[key] = position
+        self.statuses.append(status)
+        row = line.value
+        prompt = row.get("prompt_hash") or row.get("input", row.get("arguments"))
+        target_hash = _hash64(row.get("target"))
+        prompt_hash = _hash64(prompt)
+        document = row.get("doc_hash") if "prompt_hash" in row else prompt
+        self.target_hashes.append(target_hash)
+        self.prompt_hashes.append(prompt_hash)
+        self.content_hashes.append(prompt_hash if document is prompt else _hash64(document))
+        self.line_numbers.append(line.number)
+        self.line_offsets.append(line.offset)
+        return position
+
+    def line_of(self, key: Any) -> int:
+        """Line on which a sample was logged."""
+        return self.line_numbers[self.keys[key]]
+
+    def content_ids(self) -> tuple[str, ...]:
+        """Ids that say what was asked: the same document and reference have the same id in every run.
+
+        The n-th sample of equal content, in the order of `doc_id`, gets the suffix `#n`.
+        """
+        doc_ids = list(self.keys)
+        order: Iterable[int] = range(len(doc_ids))
+        if all(isinstance(doc_id, int) for doc_id in doc_ids):
+            order = sorted(order, key=doc_ids.__getitem__)
+        seen: dict[str, int] = {}
+        ids = [""] * len(doc_ids)
+        for position in order:
+            content = f"{self.content_hashes[position]:016x}{self.target_hashes[position]:016x}"
+            seen[content] = repetition = seen.get(content, 0) + 1
+            ids[position] = content if repetition == 1 else f"{content}#{repetition}"
+        return tuple(ids)
+
+    def metric(self, name: str, higher_is_better: bool | None) -> MetricColumn:
+        """The counts of one metric, zero where a sample lacks it."""
+        n = len(self.keys)
+        num, den = np.zeros(n), np.zeros(n)
+        present = np.zeros(n, dtype=bool)
+        counts = self.counts[name]
+        positions = np.fromiter((position for position, _ in counts), np.intp, len(counts))
+        num[positions] = [count.num for _, count in counts]
+        den[positions] = [count.den for _, count in counts]
+        present[positions] = True
+        payloads: list[Any] | None = None
+        if any(count.payload is not None for _, count in counts):
+            payloads = [None] * n
+            for position, count in counts:
+                payloads[position] = count.payload
+        return MetricColumn(num, den, present, higher_is_better, None if payloads is None else tuple(payloads))
+
+    def slice_categories(self) -> dict[str, Categories]:
+        """Attribute to the value of each sample."""
+        found: dict[str, Categories] = {}
+        for attribute, values in self.slices.items():
+            if len(values.index) > MOST_SLICE_VALUES:
+                raise LogError(
+                    f"slice attribute {attribute!r} has {len(values.index)} values, more than {MOST_SLICE_VALUES}: "
+                    "an identifier is not a slice; put ranges (`60-300`) in place of numbers",
+                    self.path,
+                    self.line_numbers[values.positions[0]],
+                )
+            codes: NDArray[np.int32] = np.full(len(self.keys), -1, np.int32)
+            codes[np.frombuffer(values.positions, np.int64)] = np.frombuffer(values.codes, np.int32)
+            found[attribute] = Categories(codes, tuple(values.index))
+        return found
+
+
+def _hash64(value: Any) -> int:
+    """A hash that is the same in every process, unlike Python's own; 0 for None."""
+    if value is None:
+        return 0
+    text = value if isinstance(value, str) else json.dumps(value, sort_keys=True)
+    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
