@@ -25,7 +25,7 @@ class MediaType:
 
 
 def sniff(head: bytes) -> MediaType | None:
-    """The media type of a file.
+    r"""The media type of a file.
 
     Args:
         head: Its first `SNIFFED_BYTES` bytes.
@@ -33,7 +33,7 @@ def sniff(head: bytes) -> MediaType | None:
     Returns:
         The type, or None where it is none that the page shows.
 
-    >>> sniff(b"\\x89PNG\\r\\n\\x1a\\n\\0\\0\\0\\rIHDR").mime
+    >>> sniff(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR").mime
     'image/png'
     """
     if head.startswith(b"\x89PNG\r\n\x1a\n"):

@@ -21,10 +21,10 @@ _FAVICON = (
 
 
 def script_safe_json(data: BaseModel | Mapping[str, Any]) -> str:
-    """JSON that may stand inside a `<script>` element: no `<`, `>` or `&`, and no line separator of JavaScript.
+    r"""JSON that may stand inside a `<script>` element: no `<`, `>` or `&`, and no line separator of JavaScript.
 
     >>> script_safe_json({"answer": "</script><b>"})
-    '{"answer":"\\\\u003c/script\\\\u003e\\\\u003cb\\\\u003e"}'
+    '{"answer":"\\u003c/script\\u003e\\u003cb\\u003e"}'
     """
     # A lone surrogate in an answer is legal in JSON's \\u form only, and pydantic refuses it: dump without encoding.
     plain = data.model_dump(mode="python") if isinstance(data, BaseModel) else data

@@ -74,19 +74,19 @@ def pair_samples(logs: Sequence[TaskLog | None]) -> PairedSamples:
         for sample_id in log.ids:
             ids.setdefault(sample_id, len(ids))
     positions = np.full((len(logs), len(ids)), -1, dtype=np.intp)
-    for run, log in enumerate(logs):
-        if log is not None:
-            columns = np.fromiter((ids[sample_id] for sample_id in log.ids), np.intp, len(log))
-            positions[run, columns] = np.arange(len(log))
+    for run, of_run in enumerate(logs):
+        if of_run is not None:
+            columns = np.fromiter((ids[sample_id] for sample_id in of_run.ids), np.intp, len(of_run))
+            positions[run, columns] = np.arange(len(of_run))
     metrics = _metric_names(known)
     num, den = np.zeros((2, len(logs), len(metrics), len(ids)))
-    for run, log in enumerate(logs):
-        if log is None:
+    for run, of_run in enumerate(logs):
+        if of_run is None:
             continue
         present = positions[run] >= 0
         for index, name in enumerate(metrics):
-            if name in log.metrics:
-                column = log.metrics[name]
+            if name in of_run.metrics:
+                column = of_run.metrics[name]
                 num[run, index, present] = column.num[positions[run, present]]
                 den[run, index, present] = column.den[positions[run, present]]
     slices, members = _slices(logs, positions)

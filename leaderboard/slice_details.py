@@ -47,7 +47,7 @@ def slice_detail(
     change = paired.change(candidate)
     same = chosen & (change == 0)
     right = paired.quality(0) >= 1
-    indices = np.flatnonzero(chosen)
+    indices: list[int] = np.flatnonzero(chosen).tolist()
     return SliceDetail(
         slice=slice_index,
         candidate=candidate,
@@ -82,7 +82,7 @@ def relative_loss(baseline: float | None, candidate: float | None, higher_is_bet
 def _status_changes(
     baseline: Sequence[Status | None],
     candidate: Sequence[Status | None],
-    indices: np.ndarray[tuple[int], np.dtype[np.intp]],
+    indices: Sequence[int],
 ) -> list[StatusChange]:
     changes: Counter[tuple[Status, Status]] = Counter()
     for index in indices:
@@ -106,14 +106,14 @@ def _concentration(
         n, broke = int(inside.sum()), int((inside & (change < 0)).sum())
         if broke == 0 or n == int(chosen.sum()):
             continue
-        rates = (paired.pooled_rate(run, 0, inside) for run in (0, candidate + 1))
+        before, after = (paired.pooled_rate(run, 0, inside) for run in (0, candidate + 1))
         found.append(
             Concentration(
                 slice=index,
                 n=n,
                 broke=broke,
                 fixed=int((inside & (change > 0)).sum()),
-                loss=relative_loss(*rates, paired.higher_is_better[0]),
+                loss=relative_loss(before, after, paired.higher_is_better[0]),
             )
         )
     found.sort(key=lambda part: (part.n < _FEWEST_SAMPLES, -part.broke / part.n, -part.broke))

@@ -265,9 +265,8 @@ def _draw(text: str, slices: Mapping[str, str], index: int, path: Path) -> None:
         draw.ellipse((x - radius, y - radius, x + radius, y + radius), fill=shade)
     size = int(slices["text_px"].split("-")[0]) + 1
     font = ImageFont.load_default(size)
-    shown = text.encode("ascii", "replace").decode() if not text.isascii() and size < 0 else text
-    left, top, right_, bottom = draw.textbbox((0, 0), shown, font=font)
+    left, _, right_, bottom = draw.textbbox((0, 0), text, font=font)
     x, y = rng.randint(16, max(17, width - int(right_) - 20)), rng.randint(24, height - 70)
     draw.rounded_rectangle((x - 9, y - 7, x + right_ - left + 11, y + bottom + 8), 5, fill="#fffdf6")
-    draw.text((x, y), shown, font=font, fill="#23180f")
+    draw.text((x, y), text, font=font, fill="#23180f")
     image.save(path, "WEBP", method=0, quality=72 if slices["quality"] == "clean" else 24)

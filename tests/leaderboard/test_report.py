@@ -119,7 +119,7 @@ def test_baseline_by_name_and_by_default(small: Path, tmp_path: Path) -> None:
     assert split_baseline(runs, None)[0].name == "first"
     assert split_baseline(runs, "second")[0].name == "second"
     assert split_baseline(runs, str(small / "second"))[0].name == "second"
-    with pytest.raises(ReportError, match="'secnd'.*'second'"):
+    with pytest.raises(ReportError, match=r"'secnd'.*'second'"):
         split_baseline(runs, "secnd")
     write_run(small, "bf16", samples(24), right)
     assert split_baseline(read_reported_runs(run_folders([small])), None)[0].name == "bf16"
