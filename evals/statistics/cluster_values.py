@@ -85,20 +85,6 @@ class ClusterValues:
             bool(np.all((values == 0) | (values == 1))) for values in (self.baseline, self.candidate)
         )
 
-    @cached_property
-    def extreme_sizes(self) -> tuple[float, float, float]:
-        """Quality and size of a cluster that may be destroyed entirely, and the largest gain of an unseen cluster.
-
-        The destroyed cluster is one drawn with probability proportional to its quality: then the variance that a
-        share p of destroyed clusters adds is right. A gain is at most the largest change seen, and a whole cluster
-        where outcomes are right or wrong or where nothing changed.
-        """
-        held = np.maximum(self.baseline, 0.0)
-        total = self.mean(held)
-        mass, size = (self.mean(held * held) / total, self.mean(held * self.size) / total) if total > 0 else (1.0, 1.0)
-        largest = float(np.abs(self.change).max(initial=0.0))
-        return mass, size, 1.0 if self.right_or_wrong else (largest or mass)
-
     def pooled(self, loss: float, kind: LossKind) -> ClusterValues:
         """The same slice in few rows, for tests of losses near `loss`.
 

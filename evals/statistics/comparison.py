@@ -33,7 +33,7 @@ class SliceComparison:
         p_noninferiority: p value against "the loss is at least the budget" (small: the candidate is good enough).
         p_breach: p value against "the loss is at most the budget" (small: the candidate is too bad); the one that
             Holm's correction takes.
-        worsened: Clusters whose quality fell.
+        worsened: Clusters whose quality fell; for a set metric, whose influence on it fell by more than 0.01 a cluster.
         improved: Clusters whose quality rose.
         samples_worsened: Samples whose quality fell (flips from right to wrong where the outcome is binary).
         samples_improved: Samples whose quality rose.

@@ -14,7 +14,8 @@ from tliveomni_eval.evals.statistics.cluster_values import ClusterValues, cluste
 from tliveomni_eval.evals.statistics.comparison import LossKind, SliceComparison
 from tliveomni_eval.evals.statistics.exact_tests import mcnemar_exact
 from tliveomni_eval.evals.statistics.loss_interval import claim_scores, loss_interval
-from tliveomni_eval.evals.statistics.paired_slices import IndexArray, PairedSums
+from tliveomni_eval.evals.statistics.paired_slices import IndexArray, PairedSums, SetMetricPair
+from tliveomni_eval.evals.statistics.set_metric_values import set_metric_cluster_values
 from tliveomni_eval.evals.statistics.slice_stack import SliceStack
 
 SCORE = "score (Tango; Nam and Blackwelder)"
@@ -22,6 +23,7 @@ TILTED_SCORE = "tilted score"
 
 _NORMAL = NormalDist()
 _SLICES_AT_ONCE = 64
+_SET_METRIC_CHANGE = 0.01
 
 
 def compare_slices(
@@ -50,10 +52,12 @@ def compare_slices(
         raise ValueError(f"confidence must be above 0.5 and below 1, got {confidence!r}")
     if not (math.isfinite(budget) and budget >= 0):
         raise ValueError(f"budget must be finite and at least 0, got {budget!r}")
+    set_metric = isinstance(paired.statistic, SetMetricPair)
+    of_slice = set_metric_cluster_values if set_metric else cluster_values
     direction = _sample_direction(paired)
     compared: list[SliceComparison] = []
     for batch in _batches(list(paired.slices.items())):
-        values = [cluster_values(paired, members) for _, members in batch]
+        values = [of_slice(paired, members) for _, members in batch]
         claims = _claims(values, budget, loss_kind, confidence)
         for (name, members), slice_values, claim in zip(batch, values, claims, strict=True):
             compared.append(
@@ -63,7 +67,7 @@ def compare_slices(
                     confidence=confidence,
                     budget=budget,
                     loss_kind=loss_kind,
-                    **_flips(direction[members], slice_values),
+                    **_flips(direction[members], slice_values, _SET_METRIC_CHANGE if set_metric else 0.0),
                     **claim,
                 )
             )
@@ -147,10 +151,10 @@ def _undefined(values: ClusterValues, reason: str) -> dict[str, Any]:
     }
 
 
-def _flips(direction: NDArray[np.int8], values: ClusterValues) -> dict[str, Any]:
-    """The fields of `SliceComparison` that count what changed, in clusters and in samples."""
+def _flips(direction: NDArray[np.int8], values: ClusterValues, least: float) -> dict[str, Any]:
+    """The fields of `SliceComparison` that count what changed by more than `least`, in clusters and in samples."""
     change = values.change
-    worsened, improved = int((change > 0).sum()), int((change < 0).sum())
+    worsened, improved = int((change > least).sum()), int((change < -least).sum())
     two_sided, degradation = mcnemar_exact(worsened, improved)
     spread = values.spread(change) if change.size else 0.0
     return {

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
+from numpy.typing import NDArray
 from tliveomni_eval.evals.statistics.comparison import LossKind
 from tliveomni_eval.evals.statistics.paired_slices import FloatArray
 from tliveomni_eval.evals.statistics.slice_stack import SliceStack
+from tliveomni_eval.evals.statistics.tilted_score import TiltedScore
 
 _NORMAL = NormalDist()
 _DOUBLINGS = 40
@@ -50,9 +52,13 @@ def claim_scores(
         kind: Scale of θ.
         multiple: Count every cluster this many times, for planning; omitted, once.
     """
-    found = stack.score(loss, kind, multiple)
+    return claims_of(stack.score(loss, kind, multiple), stack.right_or_wrong)
+
+
+def claims_of(found: TiltedScore, right_or_wrong: NDArray[np.bool_]) -> ClaimScores:
+    """The claims that these statistics allow; see `claim_scores`."""
     above = np.minimum(found.score, found.corrected)
-    above = np.where(stack.right_or_wrong, above, np.maximum(above, found.studentised))
+    above = np.where(right_or_wrong, above, np.maximum(above, found.studentised))
     return ClaimScores(below=np.maximum(found.score, found.corrected), above=above)
 
 

@@ -44,16 +44,37 @@ class SliceStack:
             count = np.ones(values.baseline.size) if values.multiplicity is None else values.multiplicity
             for array, field in zip(padded, (values.baseline, values.candidate, values.size, count), strict=True):
                 array[index, : field.size] = field
-        extremes = np.array([values.extreme_sizes for values in slices]).T
-        return cls(
-            padded[0],
-            padded[1],
-            padded[2],
-            padded[3],
-            destroyed=(extremes[0], extremes[1]),
-            gain=extremes[2],
-            right_or_wrong=np.array([values.right_or_wrong for values in slices]),
-        )
+        alike = np.array([values.right_or_wrong for values in slices])
+        return cls.of_arrays(padded[0], padded[1], padded[2], padded[3], right_or_wrong=alike)
+
+    @classmethod
+    def of_arrays(
+        cls,
+        baseline: FloatArray,
+        candidate: FloatArray,
+        size: FloatArray,
+        multiplicity: FloatArray | None,
+        *,
+        right_or_wrong: NDArray[np.bool_],
+    ) -> SliceStack:
+        """The batch of these cluster values, with what an unseen cluster may show.
+
+        The destroyed cluster is one drawn with probability proportional to its quality: then the variance that a
+        share p of destroyed clusters adds is right. A gain is at most the largest change seen, and a whole cluster
+        where outcomes are right or wrong or where nothing changed.
+        """
+        counted = 1.0 if multiplicity is None else multiplicity
+        held = np.maximum(baseline, 0.0)
+        held_counted = held * counted
+        total = held_counted.sum(axis=1)
+        some = total > 0
+        divisor = np.where(some, total, 1.0)
+        mass = np.where(some, (held_counted * held).sum(axis=1) / divisor, 1.0)
+        mass_size = np.where(some, (held_counted * size).sum(axis=1) / divisor, 1.0)
+        largest = np.abs(baseline - candidate).max(axis=1)
+        largest = np.where(largest > 1e-9 * np.abs(baseline).max(axis=1), largest, mass)
+        gain = np.where(right_or_wrong, 1.0, largest)
+        return cls(baseline, candidate, size, multiplicity, (mass, mass_size), gain, right_or_wrong)
 
     def __len__(self) -> int:
         return int(self.baseline.shape[0])
