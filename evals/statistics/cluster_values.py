@@ -43,12 +43,14 @@ class ClusterValues:
         candidate: y, shape (rows,); its mean is the candidate's quality.
         size: s ≥ 0, shape (rows,), mean 1: the cluster's share of the slice.
         multiplicity: Clusters in each row, > 0, shape (rows,); None where every row is one cluster.
+        label: Index of each row's cluster in the whole run, shape (rows,); None for pooled rows.
     """
 
     baseline: FloatArray
     candidate: FloatArray
     size: FloatArray
     multiplicity: FloatArray | None = None
+    label: IndexArray | None = None
 
     @property
     def n_clusters(self) -> int:
@@ -130,51 +132,52 @@ def loss_of(quality_baseline: float, quality_candidate: float, kind: LossKind) -
 
 def cluster_values(paired: PairedSums, members: IndexArray) -> ClusterValues:
     """The cluster values of a slice of a ratio or all-correct metric; no clusters where nothing was counted."""
-    cluster = paired.cluster[members]
-    local, n_clusters = _local_index(cluster)
+    local, label = _local_index(paired.cluster[members])
     counts = (paired.num_baseline, paired.den_baseline, paired.num_candidate, paired.den_candidate)
     if local is None:
         num_b, den_b, num_c, den_c = (array[members] for array in counts)
     else:
         num_b, den_b, num_c, den_c = (
-            np.bincount(local, weights=array[members], minlength=n_clusters) for array in counts
+            np.bincount(local, weights=array[members], minlength=label.size) for array in counts
         )
-    if paired.statistic == "all_correct":
-        num_b, num_c = ((num >= den * (1 - _SAME)).astype(np.float64) for num, den in ((num_b, den_b), (num_c, den_c)))
-        den_b = den_c = np.ones_like(num_b)
     counted = (den_b > 0) | (den_c > 0)
     if not counted.all():
         num_b, den_b, num_c, den_c = (array[counted] for array in (num_b, den_b, num_c, den_c))
+        label = label[counted]
+    if paired.statistic == "all_correct":
+        num_b, num_c = ((num >= den * (1 - _SAME)).astype(np.float64) for num, den in ((num_b, den_b), (num_c, den_c)))
+        den_b = den_c = np.ones_like(num_b)
     if not den_b.sum() > 0 or not den_c.sum() > 0:
         empty = np.empty(0)
-        return ClusterValues(empty, empty, empty)
-    return _linearised(num_b, den_b, num_c, den_c, error=paired.kind == "error")
+        return ClusterValues(empty, empty, empty, label=np.empty(0, dtype=np.intp))
+    return _linearised(num_b, den_b, num_c, den_c, label, error=paired.kind == "error")
 
 
 def _linearised(
-    num_b: FloatArray, den_b: FloatArray, num_c: FloatArray, den_c: FloatArray, *, error: bool
+    num_b: FloatArray, den_b: FloatArray, num_c: FloatArray, den_c: FloatArray, label: IndexArray, *, error: bool
 ) -> ClusterValues:
     if error:
         num_b, num_c = den_b - num_b, den_c - num_c
     mean_b, mean_c = float(den_b.mean()), float(den_c.mean())
     if np.array_equal(den_b, den_c):
-        return ClusterValues(num_b / mean_b, num_c / mean_b, den_b / mean_b)
+        return ClusterValues(num_b / mean_b, num_c / mean_b, den_b / mean_b, label=label)
     size = (den_b / mean_b + den_c / mean_c) / 2
     quality_b, quality_c = float(num_b.sum() / den_b.sum()), float(num_c.sum() / den_c.sum())
     return ClusterValues(
         (num_b - quality_b * den_b) / mean_b + quality_b * size,
         (num_c - quality_c * den_c) / mean_c + quality_c * size,
         size,
+        label=label,
     )
 
 
-def _local_index(cluster: IndexArray) -> tuple[IndexArray | None, int]:
-    """The clusters of a slice as 0..k−1, and k; None where every sample is its own cluster."""
+def _local_index(cluster: IndexArray) -> tuple[IndexArray | None, IndexArray]:
+    """The clusters of a slice as 0..k−1, and their labels; None where every sample is its own cluster."""
     if cluster.size == 0:
-        return None, 0
+        return None, cluster
     first, last = int(cluster.min()), int(cluster.max())
     present = np.bincount(cluster - first, minlength=last - first + 1)
     if present.max() == 1:
-        return None, cluster.size
+        return None, cluster
     position = np.cumsum(present > 0) - 1
-    return position[cluster - first].astype(np.intp), int(position[-1]) + 1
+    return position[cluster - first], np.flatnonzero(present) + first

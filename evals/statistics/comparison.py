@@ -26,6 +26,9 @@ class SliceComparison:
             it is undefined (`reason` says why).
         low: Lower end of the two-sided interval for the loss.
         high: Upper end of the interval.
+        bootstrap_low: Lower end of the cluster bootstrap's percentile interval, a cross-check that no verdict rests on:
+            it is too narrow where few clusters carry the loss. NaN without replicates.
+        bootstrap_high: Upper end of the same.
         confidence: Level of the interval, 0..1; each end has error (1 − confidence) / 2.
         budget: Largest loss allowed.
         loss_kind: Scale of `loss`, `low`, `high` and `budget`.
@@ -58,6 +61,8 @@ class SliceComparison:
     loss: float
     low: float
     high: float
+    bootstrap_low: float
+    bootstrap_high: float
     confidence: float
     budget: float
     loss_kind: LossKind

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from tliveomni_eval.evals.statistics.bootstrap import bootstrap_losses, percentile_intervals
 from tliveomni_eval.evals.statistics.cluster_numbers import clusters_to_decide, minimum_clusters
 from tliveomni_eval.evals.statistics.cluster_values import ClusterValues, cluster_values, loss_of
 from tliveomni_eval.evals.statistics.comparison import LossKind, SliceComparison
 from tliveomni_eval.evals.statistics.exact_tests import mcnemar_exact
 from tliveomni_eval.evals.statistics.loss_interval import claim_scores, loss_interval
-from tliveomni_eval.evals.statistics.paired_slices import IndexArray, PairedSums, SetMetricPair
+from tliveomni_eval.evals.statistics.paired_slices import FloatArray, IndexArray, PairedSums, SetMetricPair
 from tliveomni_eval.evals.statistics.set_metric_values import set_metric_cluster_values
 from tliveomni_eval.evals.statistics.slice_stack import SliceStack
 
@@ -42,7 +43,7 @@ def compare_slices(
         budget: Largest loss allowed, on the scale of `loss_kind`.
         loss_kind: See `LossKind`.
         confidence: Level of the two-sided intervals, above 0.5 and below 1.
-        replicates: Bootstrap replicates of the cross-check.
+        replicates: Bootstrap replicates of the cross-check; 0 leaves it out.
         seed: Seed of the bootstrap; the same input and seed give the same result.
 
     Raises:
@@ -55,15 +56,19 @@ def compare_slices(
     set_metric = isinstance(paired.statistic, SetMetricPair)
     of_slice = set_metric_cluster_values if set_metric else cluster_values
     direction = _sample_direction(paired)
+    n_clusters = int(paired.cluster.max(initial=-1)) + 1
     compared: list[SliceComparison] = []
     for batch in _batches(list(paired.slices.items())):
         values = [of_slice(paired, members) for _, members in batch]
         claims = _claims(values, budget, loss_kind, confidence)
-        for (name, members), slice_values, claim in zip(batch, values, claims, strict=True):
+        bootstrap = _bootstrap(values, n_clusters, loss_kind, confidence, replicates, seed)
+        for (name, members), slice_values, claim, (low, high) in zip(batch, values, claims, bootstrap, strict=True):
             compared.append(
                 SliceComparison(
                     slice=name,
                     n_samples=int(members.size),
+                    bootstrap_low=float(low),
+                    bootstrap_high=float(high),
                     confidence=confidence,
                     budget=budget,
                     loss_kind=loss_kind,
@@ -72,6 +77,14 @@ def compare_slices(
                 )
             )
     return compared
+
+
+def _bootstrap(
+    slices: list[ClusterValues], n_clusters: int, kind: LossKind, confidence: float, replicates: int, seed: int
+) -> FloatArray:
+    if replicates < 1 or not n_clusters:
+        return np.full((len(slices), 2), np.nan)
+    return percentile_intervals(bootstrap_losses(slices, n_clusters, kind, replicates, seed), confidence)
 
 
 def _batches(slices: list[tuple[str, IndexArray]]) -> Iterator[list[tuple[str, IndexArray]]]:

@@ -37,8 +37,8 @@ def set_metric_cluster_values(paired: PairedSums, members: IndexArray) -> Cluste
     ]
     if any(np.isnan(array).any() for array in values) or not members.size:
         empty = np.empty(0)
-        return ClusterValues(empty, empty, empty)
-    return ClusterValues(values[0], values[1], np.ones(labels.size))
+        return ClusterValues(empty, empty, empty, label=np.empty(0, dtype=np.intp))
+    return ClusterValues(values[0], values[1], np.ones(labels.size), label=labels)
 
 
 def _values(
