@@ -9,8 +9,8 @@ from typing import Any
 LONGEST_TEXT = 20_000
 """Characters of one answer, prompt or reference that the page keeps; the rest is cut with a mark."""
 
-_COMPARED_BEFORE = {"media", "edits", "reference", "hypothesis"}
-"""Parts of a scorer's detail that the page shows in another way."""
+_SHOWN_OTHERWISE = {"media", "edits", "logprobs", "turns", "mapping", "predicted", "reference", "hypothesis"}
+"""Parts of a scorer's detail that the page draws, or shows as text."""
 
 
 def cut(text: str) -> str:
@@ -40,13 +40,16 @@ def reference_text(logged: Mapping[str, Any]) -> str:
     return cut(_as_text(logged.get("target", "")))
 
 
-def shown_detail(logged: Mapping[str, Any]) -> dict[str, Any]:
-    """The scorer's detail without what the page shows otherwise."""
+def scorer_detail(logged: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The detail that the scorer logged; empty where it logged none."""
     record = logged.get("record")
     detail = record.get("detail") if isinstance(record, Mapping) else None
-    if not isinstance(detail, Mapping):
-        return {}
-    return {key: value for key, value in detail.items() if key not in _COMPARED_BEFORE}
+    return detail if isinstance(detail, Mapping) else {}
+
+
+def shown_detail(logged: Mapping[str, Any]) -> dict[str, Any]:
+    """The scorer's detail without what the page draws or shows as text."""
+    return {key: value for key, value in scorer_detail(logged).items() if key not in _SHOWN_OTHERWISE}
 
 
 def output_tokens(logged: Mapping[str, Any]) -> int | None:
@@ -59,9 +62,7 @@ def output_tokens(logged: Mapping[str, Any]) -> int | None:
 
 def token_logprobs(logged: Mapping[str, Any]) -> list[tuple[str, float]]:
     """(token, log-probability) pairs of `record.detail.logprobs`, where logged."""
-    record = logged.get("record")
-    detail = record.get("detail") if isinstance(record, Mapping) else None
-    pairs = detail.get("logprobs") if isinstance(detail, Mapping) else None
+    pairs = scorer_detail(logged).get("logprobs")
     if not isinstance(pairs, list):
         return []
     return [

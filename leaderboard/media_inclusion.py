@@ -10,6 +10,7 @@ from typing import Literal, Protocol
 
 from tliveomni_eval.leaderboard.media_location import FoundMedium
 from tliveomni_eval.leaderboard.page_data import MediaItem
+from tliveomni_eval.leaderboard.waveform import waveform
 
 MediaChoice = Literal["changed", "all", "none"]
 """Which samples carry their media: those that changed or are wrong in any run, all, or none."""
@@ -66,7 +67,7 @@ class EmbeddedMedia:
                 return _left_out(medium, f"cannot be read: {error.strerror}")
         self._left -= len(content)
         source = f"data:{medium.type.mime};base64,{base64.b64encode(content).decode('ascii')}"
-        return MediaItem(kind=medium.type.kind, name=medium.name, source=source, bytes=len(content))
+        return _included(medium, source, content)
 
 
 class CopiedMedia:
@@ -99,7 +100,20 @@ class CopiedMedia:
                     shutil.copyfile(medium.path, target)
         except OSError as error:
             return _left_out(medium, f"cannot be copied: {error.strerror}")
-        return MediaItem(kind=medium.type.kind, name=medium.name, source=f"media/{name}", bytes=medium.size)
+        return _included(medium, f"media/{name}", target)
+
+
+def _included(medium: FoundMedium, source: str, content: Path | bytes) -> MediaItem:
+    assert medium.type is not None
+    outline = waveform(content) if medium.type.kind == "audio" else None
+    return MediaItem(
+        kind=medium.type.kind,
+        name=medium.name,
+        source=source,
+        bytes=medium.size,
+        peaks=outline.peaks if outline else [],
+        duration_s=outline.duration_s if outline else None,
+    )
 
 
 def _content_hash(medium: FoundMedium) -> str:

@@ -284,6 +284,8 @@ class MediaItem(PageModel):
         source: `data:` URI or path relative to the page; empty where it was left out.
         bytes: Size of the original.
         reason: Why `source` is empty.
+        peaks: Outline of a recording, see `waveform`.
+        duration_s: Length of a recording in seconds, where known.
     """
 
     kind: MediaKind
@@ -291,6 +293,55 @@ class MediaItem(PageModel):
     source: str = ""
     bytes: int = 0
     reason: str = ""
+    peaks: list[int] = Field(default_factory=list)
+    duration_s: float | None = None
+
+
+class DrawnBox(PageModel):
+    """A box over an image.
+
+    Attributes:
+        box: Left, top, right, bottom in pixels.
+        label: Its label; may be empty.
+        score: Confidence, where stated.
+    """
+
+    box: tuple[float, float, float, float]
+    label: str = ""
+    score: float | None = None
+
+
+class DrawnSpan(PageModel):
+    """A span of a recording, in seconds."""
+
+    start: float
+    end: float
+
+
+class DrawnTurn(PageModel):
+    """What one speaker said, in seconds.
+
+    Attributes:
+        speaker: Label as stated.
+        matched: The reference speaker it was matched with; empty where with none.
+        start: Beginning.
+        end: End.
+        text: Words.
+    """
+
+    speaker: str
+    matched: str
+    start: float
+    end: float
+    text: str = ""
+
+
+class Drawing(PageModel):
+    """What is drawn over an image or along a recording."""
+
+    boxes: list[DrawnBox] = Field(default_factory=list)
+    spans: list[DrawnSpan] = Field(default_factory=list)
+    turns: list[DrawnTurn] = Field(default_factory=list)
 
 
 class Output(PageModel):
@@ -303,7 +354,8 @@ class Output(PageModel):
         metrics: Rate of each metric, in the order of `TaskPage.metrics`.
         edits: Alignment with the reference as (tag, length in the reference, length in the output), in Unicode code
             points; empty where the two are equal or too long to align.
-        detail: What the scorer left for the viewer.
+        drawing: What the run predicted, where it can be drawn.
+        detail: What else the scorer left for the viewer.
         tokens: Output tokens, where logged.
         logprobs: (token, natural logarithm of its probability), where logged.
     """
@@ -313,6 +365,7 @@ class Output(PageModel):
     quality: float | None
     metrics: list[float | None] = Field(default_factory=list)
     edits: list[tuple[EditTag, int, int]] = Field(default_factory=list)
+    drawing: Drawing | None = None
     detail: dict[str, Any] = Field(default_factory=dict)
     tokens: int | None = None
     logprobs: list[tuple[str, float]] = Field(default_factory=list)
@@ -328,6 +381,7 @@ class Sample(PageModel):
         prompt: Index into `TaskPage.prompts`.
         reference: Expected answer.
         media: Indices into `TaskPage.media`.
+        drawing: What is right, where it can be drawn.
         outputs: One a run: the baseline first, then the candidates in order; None where a run lacks the sample.
         changes: One a candidate: quality of the candidate minus that of the baseline; None where undefined.
     """
@@ -338,6 +392,7 @@ class Sample(PageModel):
     prompt: int
     reference: str
     media: list[int] = Field(default_factory=list)
+    drawing: Drawing | None = None
     outputs: list[Output | None]
     changes: list[float | None]
 

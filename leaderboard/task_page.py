@@ -10,17 +10,19 @@ from typing import Any
 import numpy as np
 from tliveomni_eval.evals.logs.task_log import TaskLog
 from tliveomni_eval.evals.record import Status
+from tliveomni_eval.leaderboard.drawing import predicted_drawing, reference_drawing
 from tliveomni_eval.leaderboard.logged_sample import (
     answer_text,
     output_tokens,
     prompt_text,
     reference_text,
+    scorer_detail,
     shown_detail,
     token_logprobs,
 )
 from tliveomni_eval.leaderboard.media_inclusion import MediaInclusion
 from tliveomni_eval.leaderboard.media_location import FoundMedium, MediaLocator
-from tliveomni_eval.leaderboard.page_data import MediaItem, Output, Sample, TaskPage
+from tliveomni_eval.leaderboard.page_data import Drawing, MediaItem, Output, Sample, TaskPage
 from tliveomni_eval.leaderboard.paired_samples import PairedSamples
 from tliveomni_eval.leaderboard.slice_details import slice_detail
 from tliveomni_eval.leaderboard.text_alignment import align, character_confusions
@@ -61,6 +63,7 @@ def build_task_page(task: str, paired: PairedSamples, locator: MediaLocator, inc
                 slices=np.flatnonzero(paired.members[:, index]).tolist(),
                 prompt=prompts.setdefault(prompt_text(first), len(prompts)),
                 reference=reference,
+                drawing=_reference_drawing(logged, reference),
                 outputs=outputs,
                 changes=[_number(change[index]) for change in changes],
             )
@@ -93,6 +96,18 @@ def is_important(sample: Sample) -> bool:
 def _logged(log: TaskLog | None, paired: PairedSamples, run: int, index: int) -> Mapping[str, Any] | None:
     position = int(paired.positions[run, index])
     return log.sample(position) if log is not None and position >= 0 else None
+
+
+def _reference_drawing(logged: Sequence[Mapping[str, Any] | None], reference: str) -> Drawing | None:
+    """From the first run whose scorer left one: an unparsed answer may have none."""
+    for line in logged:
+        if line is not None and (drawing := _none_if_empty(reference_drawing(scorer_detail(line), reference))):
+            return drawing
+    return None
+
+
+def _none_if_empty(drawing: Drawing) -> Drawing | None:
+    return drawing if drawing.boxes or drawing.spans or drawing.turns else None
 
 
 def _cluster(paired: PairedSamples, index: int) -> str:
@@ -128,6 +143,7 @@ def _output(
             for metric in range(len(paired.metrics))
         ],
         edits=align(reference, text),
+        drawing=_none_if_empty(predicted_drawing(scorer_detail(logged))),
         detail=shown_detail(logged),
         tokens=output_tokens(logged),
         logprobs=token_logprobs(logged),

@@ -84,7 +84,7 @@ def open_page(browser: Browser) -> Iterator[Callable[..., Page]]:
             report = report.page
         address = report if isinstance(report, str) else report.as_uri()
         page.goto(f"{address}?lang={lang}&theme={theme}{hash}")
-        page.locator("main h1, main .quiet").first.wait_for()
+        page.locator("main:has(> :not(p.quiet))").wait_for()
         return page
 
     yield opened

@@ -118,6 +118,7 @@ def write_run(
     answer: Answer,
     *,
     task: str = "live_ocr",
+    detail: Callable[[SyntheticSample, str], Mapping[str, Any]] = lambda sample, _: sample.detail,
     seed: int = 0,
     start: datetime = datetime(2026, 11, 30, 12, tzinfo=UTC),
     vllm: str = "0.32.0",
@@ -126,7 +127,7 @@ def write_run(
     run = folder / name
     logs = run / "tliveomni_vllm"
     logs.mkdir(parents=True)
-    lines = [_sample_line(index, sample, answer, seed) for index, sample in enumerate(data)]
+    lines = [_sample_line(index, sample, answer, detail, seed) for index, sample in enumerate(data)]
     with (logs / f"{DATE}_samples_{task}.jsonl").open("w", encoding="utf-8") as file:
         file.writelines(_json_line(line) + "\n" for line in lines)
     metrics = ("field_exact", "edit_similarity", "anls")
@@ -201,7 +202,13 @@ def hash_of(text: str) -> int:
     return int.from_bytes(text.encode(), "big")
 
 
-def _sample_line(index: int, sample: SyntheticSample, answer: Answer, seed: int) -> dict[str, Any]:
+def _sample_line(
+    index: int,
+    sample: SyntheticSample,
+    answer: Answer,
+    detail: Callable[[SyntheticSample, str], Mapping[str, Any]],
+    seed: int,
+) -> dict[str, Any]:
     text = answer(sample, random.Random(ascii(f"{seed}/{sample.id}")))
     similarity = 1 - Levenshtein.normalized_distance(sample.reference, text)
     exact = float(text == sample.reference)
@@ -222,7 +229,7 @@ def _sample_line(index: int, sample: SyntheticSample, answer: Answer, seed: int)
             "cluster": sample.id,
             "slices": dict(sample.slices),
             "status": "ok" if text else "empty",
-            "detail": dict(sample.detail),
+            "detail": dict(detail(sample, text)),
         },
     }
 

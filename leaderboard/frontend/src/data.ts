@@ -92,6 +92,14 @@ export interface MediaItem {
   source: string;
   bytes: number;
   reason: string;
+  peaks: number[];
+  duration_s: number | null;
+}
+
+export interface Drawing {
+  boxes: { box: [number, number, number, number]; label: string; score: number | null }[];
+  spans: { start: number; end: number }[];
+  turns: { speaker: string; matched: string; start: number; end: number; text: string }[];
 }
 
 export type Edit = ["=" | "r" | "d" | "i", number, number];
@@ -102,6 +110,7 @@ export interface Output {
   quality: number | null;
   metrics: (number | null)[];
   edits: Edit[];
+  drawing: Drawing | null;
   detail: Record<string, unknown>;
   tokens: number | null;
   logprobs: [string, number][];
@@ -114,6 +123,7 @@ export interface Sample {
   prompt: number;
   reference: string;
   media: number[];
+  drawing: Drawing | null;
   outputs: (Output | null)[];
   changes: (number | null)[];
 }

@@ -16,7 +16,7 @@ const en = {
   interval: "95 % interval",
   baseline: "baseline",
   candidate: "candidate",
-  reference: "reference",
+  reference: "Reference",
   slice: "Slice",
   samples: "samples",
   sample: "Sample",

@@ -51,8 +51,11 @@ function Found({ page, sample, selection }: { page: TaskPage; sample: Sample; se
         <section class="evidence" aria-label={t.sample}>
           <SampleMedia
             media={mediaOf(page, sample)}
-            outputs={[sample.outputs[0] ?? null, sample.outputs[candidate + 1] ?? null]}
-            names={[overview.baseline.key, place.candidate]}
+            layers={[
+              { name: t.reference, kind: "reference", drawing: sample.drawing },
+              { name: overview.baseline.key, kind: "baseline", drawing: sample.outputs[0]?.drawing ?? null },
+              { name: place.candidate, kind: "candidate", drawing: sample.outputs[candidate + 1]?.drawing ?? null },
+            ]}
           />
           <ul class="tags">
             {sample.slices.map((index) => {
@@ -133,6 +136,7 @@ function Answer(props: { page: TaskPage; sample: Sample; output: Output | null; 
           )}
         </p>
       )}
+      {output && output.logprobs.length > 0 && <LogProbabilities pairs={output.logprobs} />}
       {output && Object.keys(output.detail).length > 0 && (
         <details>
           <summary>{t.detail}</summary>
@@ -140,6 +144,23 @@ function Answer(props: { page: TaskPage; sample: Sample; output: Output | null; 
         </details>
       )}
     </article>
+  );
+}
+
+/** Tokens shaded by how unsure the model was of them. */
+function LogProbabilities({ pairs }: { pairs: [string, number][] }) {
+  const { t } = usePage();
+  return (
+    <details>
+      <summary>{t.logprobs}</summary>
+      <p class="tokens text">
+        {pairs.map(([token, logprob], index) => (
+          <span key={index} title={`${logprob.toFixed(3)} · ${(Math.exp(logprob) * 100).toFixed(1)} %`} style={{ "--doubt": `${Math.min(100, (1 - Math.exp(logprob)) * 100).toFixed(0)}%` }}>
+            {token}
+          </span>
+        ))}
+      </p>
+    </details>
   );
 }
 
