@@ -32,10 +32,17 @@ def run_differences(baseline: Run, candidate: Run) -> list[Problem]:
     """
     if baseline.run_info is None or candidate.run_info is None:
         return []
-    problems = []
-    for field in RUN_FIELDS:
-        for key, ours, theirs in _differing(getattr(baseline.run_info, field), getattr(candidate.run_info, field)):
-            problems.append(_difference(None, field, f"{field}.{key}", ours, theirs))
+    ours, theirs = baseline.run_info, candidate.run_info
+    of_one_task = {*baseline.tasks, *candidate.tasks, *ours.tasks, *theirs.tasks}
+    problems = [
+        _difference(None, field, f"{field}.{key}", left, right)
+        for field in RUN_FIELDS
+        for key, left, right in _differing(getattr(ours, field), getattr(theirs, field))
+        if key not in of_one_task
+    ]
+    left, right = (info.versions.get("lmms-eval") for info in (ours, theirs))
+    if None not in (left, right) and left != right:
+        problems.append(_difference(None, "harness", "versions.lmms-eval", left, right))
     return problems
 
 
@@ -49,7 +56,7 @@ def task_differences(task: str, baseline: Run, candidate: Run) -> list[Problem]:
     """
     problems = []
     if baseline.run_info is not None and candidate.run_info is not None:
-        for field in TASK_FIELDS:
+        for field in (*TASK_FIELDS, *RUN_FIELDS):
             ours = getattr(baseline.run_info, field).get(task)
             theirs = getattr(candidate.run_info, field).get(task)
             if ours != theirs:

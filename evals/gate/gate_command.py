@@ -11,8 +11,6 @@ import click
 if TYPE_CHECKING:
     from tliveomni_eval.evals.gate.verdict import GateReport
 
-_MISSING_STATUS = 3
-
 
 _HELP = """Decide for every slice whether a candidate lost more than the budget.
 
@@ -126,16 +124,11 @@ def init_command(run: Path, output: str, force: bool) -> int:
     from tliveomni_eval.evals.errors import UserError
     from tliveomni_eval.evals.gate.policy_error import USAGE_ERROR_STATUS
     from tliveomni_eval.evals.gate.policy_template import policy_template
-    from tliveomni_eval.evals.logs.log_error import LogError
     from tliveomni_eval.evals.logs.run_folder import read_run
 
     if output != "-" and not force and os.path.lexists(output):
         raise UserError(f"{output}: exists already; --force overwrites it", USAGE_ERROR_STATUS)
-    try:
-        text = policy_template(read_run(run))
-    except LogError as error:
-        raise UserError(str(error), _MISSING_STATUS) from error
-    _write(output, text)
+    _write(output, policy_template(read_run(run)))
     if output != "-":
         click.echo(f"wrote {output}: tlive gate --baseline {run} --candidate RUN --policy {output}")
     return 0

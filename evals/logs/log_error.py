@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tliveomni_eval.evals.errors import UserError
 
-class LogError(ValueError):
+NOT_COMPARABLE_STATUS = 3
+"""Exit status of `tlive` for a log that is absent or cannot be trusted."""
+
+
+class LogError(UserError):
     """A log that cannot be trusted.
 
     Attributes:
@@ -19,4 +24,4 @@ class LogError(ValueError):
         self.path = path
         self.line = line
         place = f"{path}:{line}" if line is not None else str(path)
-        super().__init__(f"{place}: {reason}")
+        super().__init__(f"{place}: {reason}", NOT_COMPARABLE_STATUS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,9 +54,14 @@ class ResultsFile:
 
     @property
     def harness_version(self) -> str | None:
-        """Version of the harness that wrote the file."""
+        """Version of the harness that wrote the file, where it says.
+
+        lmms-eval writes the branch and commit of whatever repository it was started in (`main@1a2b3c4d`), which says
+        nothing about lmms-eval and is passed over.
+        """
         for key in ("lmms_eval_version", "lm_eval_version"):
-            if isinstance(version := self.content.get(key), str):
+            version = self.content.get(key)
+            if isinstance(version, str) and re.match(r"v?\d+\.\d+", version):
                 return version
         return None
 

@@ -124,10 +124,11 @@ def _one_model_results(files: LogFiles, folder: Path) -> list[ResultsFile]:
         ("harness versions", [result.harness_version for result in results]),
         ("models", [result.model_name for result in results]),
     ):
-        for result, value in zip(results[1:], values[1:], strict=True):
-            if value != values[0]:
+        known = [(result, value) for result, value in zip(results, values, strict=True) if value is not None]
+        for result, value in known:
+            if value != known[0][1]:
                 raise LogError(
-                    f"mixed {what} in one folder: {value!r} here, {values[0]!r} in {results[0].path.name}; "
+                    f"mixed {what} in one folder: {value!r} here, {known[0][1]!r} in {known[0][0].path.name}; "
                     "name the results file you mean instead of the folder",
                     result.path,
                 )

@@ -38,7 +38,7 @@ def results_content(task: str, n: int, metrics: Mapping[str, bool], **metadata: 
         "higher_is_better": {task: dict(metrics)},
         "n-samples": {task: {"original": n, "effective": n}},
         "config": {"model": "vllm"},
-        "lmms_eval_version": "0.7.3",
+        "lmms_eval_version": "main@1a2b3c4d",
         "model_name": "nano",
         "date": DATE,
     }

@@ -158,8 +158,10 @@ def no_sample_log(folder: Path) -> None:
 
 def mixed_harness_versions(folder: Path) -> None:
     path = results_of(folder)
-    content = json.loads(path.read_text()) | {"lmms_eval_version": "0.6.0"}
-    path.with_name("20250101_000000_results.json").write_text(json.dumps(content))
+    content = json.loads(path.read_text())
+    path.write_text(json.dumps(content | {"lmms_eval_version": "0.7.3"}))
+    earlier = path.with_name("20250101_000000_results.json")
+    earlier.write_text(json.dumps(content | {"lmms_eval_version": "0.6.0"}))
 
 
 def two_models(folder: Path) -> None:

@@ -378,7 +378,6 @@ class TestComparability:
         [
             ({"versions": {"live_ocr": 2}}, "version"),
             ({"n-shot": {"live_ocr": 5}}, "num_fewshot"),
-            ({"lmms_eval_version": "0.8.0"}, "harness"),
             ({"system_instruction": "Be brief."}, "prompts"),
         ],
     )
