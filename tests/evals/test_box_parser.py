@@ -82,8 +82,8 @@ def test_what_is_no_box_is_unparsed(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        '{"bbox_2d": [NaN, 2, 3, 4]}', '{"bbox_2d": [1e400, 2, 3, 4]}', '{"bbox_2d": [true, 2, 3, 4]}', "[NaN, 1, 2, 3]",
-        '{"bbox_2d": [1, 2, 3], "label": "cup"}', '{"bbox_2d": {"x": 1}}', '{"bbox_2d": "left"}',
+        '{"bbox_2d": [NaN, 2, 3, 4]}', '{"bbox_2d": [1e400, 2, 3, 4]}', '{"bbox_2d": [true, 2, 3, 4]}',
+        "[NaN, 1, 2, 3]", '{"bbox_2d": [1, 2, 3], "label": "cup"}', '{"bbox_2d": {"x": 1}}', '{"bbox_2d": "left"}',
     ],
 )  # fmt: skip
 def test_a_box_without_four_finite_numbers_is_refused_and_counted(text: str) -> None:
