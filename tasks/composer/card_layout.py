@@ -25,6 +25,11 @@ class Theme:
     badge: Color
     badge_text: Color
 
+    @property
+    def paper(self) -> Color:
+        """The colour half way down the gradient."""
+        return faded(self.bottom, self.top, 0.5)
+
 
 def _theme(top: str, bottom: str, opacity: float, *inks: str) -> Theme:
     """A theme from colours in hexadecimal notation, without ``#``."""
@@ -261,13 +266,13 @@ def _draw_row(draw: ImageDraw.ImageDraw, row: Row, theme: Theme, corner: tuple[i
         inks = {"text": theme.text, "accent": theme.accent, "muted": theme.muted}
         ink = inks.get(segment.role, theme.badge_text)
         offset = 0
-        paper = theme.top
+        paper = theme.paper
         if segment.role in ("badge", "button"):
             offset = round(segment.height_px * 0.45)
             radius = segment.height_px // 2 if segment.role == "button" else 3
             margin = round(segment.height_px * 0.3) + 1
             box = (left, baseline - segment.height_px - margin, left + segment.width - 1, baseline + margin)
-            paper = faded(theme.badge, theme.top, 1.0)
+            paper = theme.badge
             draw.rounded_rectangle(box, radius, fill=paper)
         if contrast < 1 and segment.asked:
             ink = faded(ink, paper, contrast)
@@ -290,7 +295,7 @@ def _draw_table(
     line = faded(theme.muted, theme.top, 0.55)
     draw.rectangle((left, top, left + table.width - 1, top + height), fill=theme.badge)
     for index, cells in enumerate(table.cells):
-        ink, paper = (theme.badge_text, theme.badge) if index == 0 else (theme.text, theme.top)
+        ink, paper = (theme.badge_text, theme.badge) if index == 0 else (theme.text, theme.paper)
         if contrast < 1:
             ink = faded(ink, paper, contrast)
         baseline = top + (height + table.height_px) // 2

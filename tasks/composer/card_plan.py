@@ -72,7 +72,7 @@ def plan_card(
     rows = _extra_rows(rng, style, field, rng.randint(0, line_count - asked.line_count))
     elements = _elements(rng, style, size, line_count - asked.line_count - len(rows))
     card = _arrange(rng, style, field, asked, rows, may_show_picture=hurry < 0.4)
-    angle = rng.choice((-1, 1)) * rng.uniform(3, 9) if quality == "rotated" else 0.0
+    angle = rng.choice((-1, 1)) * rng.uniform(4, 14) if quality == "rotated" else 0.0
     position = _free_position(rng, size, card, elements, angle)
     if position is None:
         return None
@@ -103,15 +103,15 @@ def _draw_theme(rng: random.Random, quality: str) -> Theme:
 
 
 def _contrast(rng: random.Random, theme: Theme, asked: AskedText) -> float:
-    """Share of the asked text's contrast that leaves 45 to 80 of 255 grey levels between ink and paper."""
+    """Share of the asked text's contrast that leaves 34 to 64 of 255 grey levels between ink and paper."""
     block = asked.blocks[0]
     role = "text" if isinstance(block, Table) else next(s.role for s in block.segments if s.asked)
     ink, paper = {
-        "text": (theme.text, theme.top),
-        "accent": (theme.accent, theme.top),
+        "text": (theme.text, theme.paper),
+        "accent": (theme.accent, theme.paper),
         "badge": (theme.badge_text, theme.badge),
     }[role]
-    levels = rng.uniform(60, 80) if asked.height < 14 else rng.uniform(45, 70)
+    levels = rng.uniform(46, 64) if asked.height < 14 else rng.uniform(34, 56)
     return min(1.0, levels / max(1.0, abs(_luma(ink) - _luma(paper))))
 
 

@@ -16,9 +16,10 @@ from tliveomni_eval.tasks.composer.catalogue import (
 Language = Literal["zh", "en", "mixed"]
 Script = Literal["zh", "en"]
 
-# Without I and O, which are easily taken for digits.
+# Without I and O, which are easily taken for digits; nor do 0 and 1 stand in one group with letters.
 SKU_LETTERS: Final = "ABCDEFGHJKLMNPQRSTUVWXYZ"
 DIGITS: Final = "0123456789"
+DIGITS_AMONG_LETTERS: Final = "23456789"
 
 CURRENT_PRICE_LABELS: Final = {
     "zh": ("直播价", "现价", "到手价", "秒杀价", "券后价"),
@@ -140,8 +141,11 @@ def draw_higher_price(rng: random.Random, price: Price) -> str:
 def draw_sku(rng: random.Random) -> str:
     """A stock keeping unit of 6 to 10 letters and digits, for example ``LX-20481`` or ``B7K3M-09``."""
     shape = rng.choice(("AA-00000", "A00-0000", "AA000000", "A0A0A-00", "AAA-0000", "00-A0000", "A0000", "AA0000-A"))
-    drawn = {"A": SKU_LETTERS, "0": DIGITS}
-    return "".join(rng.choice(drawn[place]) if place in drawn else place for place in shape)
+    groups = []
+    for group in shape.split("-"):
+        drawn = {"A": SKU_LETTERS, "0": DIGITS_AMONG_LETTERS if "A" in group else DIGITS}
+        groups.append("".join(rng.choice(drawn[place]) for place in group))
+    return "-".join(groups)
 
 
 def draw_countdown(rng: random.Random) -> str:

@@ -9,7 +9,7 @@ from PIL import Image, ImageFilter
 
 def compress_jpeg(rng: random.Random, frame: Image.Image, text_px: int) -> Image.Image:
     """JPEG artefacts of a weak uplink, stronger where the asked text is tall enough to survive them."""
-    lowest, highest = (30, 45) if text_px < 14 else (20, 35) if text_px < 19 else (10, 25)
+    lowest, highest = (20, 34) if text_px < 14 else (14, 26) if text_px < 19 else (7, 18)
     buffer = io.BytesIO()
     frame.save(buffer, "JPEG", quality=rng.randint(lowest, highest), subsampling=2)
     buffer.seek(0)
@@ -18,12 +18,12 @@ def compress_jpeg(rng: random.Random, frame: Image.Image, text_px: int) -> Image
 
 
 def blur(rng: random.Random, frame: Image.Image, text_px: int) -> Image.Image:
-    """Defocus with a standard deviation of 5 to 8 % of the text's height, or horizontal motion of 12 to 20 % of it."""
+    """Defocus (standard deviation 6 to 9.5 % of the text's height) or horizontal motion (14 to 24 % of it)."""
     if rng.random() < 0.6:
-        deviation = text_px * rng.uniform(0.05, 0.08)
+        deviation = text_px * rng.uniform(0.06, 0.095)
         # A box of this radius has the wanted deviation: (2r + 1)^2 - 1 = 12 d^2.
         return frame.filter(ImageFilter.BoxBlur((math.sqrt(12 * deviation**2 + 1) - 1) / 2))
-    length = max(2, round(text_px * rng.uniform(0.12, 0.2)))
+    length = max(2, round(text_px * rng.uniform(0.14, 0.24)))
     moved = frame
     for step in range(1, length):
         # A running mean of shifted copies is a box filter along the row.

@@ -13,6 +13,6 @@ QUALITIES: Final[tuple[Quality, ...]] = get_args(Quality)
 # Slice value -> inclusive range of the asked text's ink height in pixels.
 TEXT_HEIGHTS: Final = {"10-13": (10, 13), "14-18": (14, 18), "19-26": (19, 26), "27+": (27, 36)}
 # Strokes of a Chinese character run together below this height.
-LOWEST_CHINESE_HEIGHT: Final = 12
+LOWEST_CHINESE_HEIGHT: Final = 11
 # Slice value -> inclusive range of text lines in the frame.
 LINE_COUNTS: Final = {"1": (1, 1), "2-3": (2, 3), "4+": (4, 8)}

@@ -1,0 +1,72 @@
+"""`tlive compose`: write a folder of generated samples (images and their manifest)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import TypeVar, cast
+
+import click
+
+Item = TypeVar("Item")
+
+
+@click.group(name="compose")
+def command() -> None:
+    """Generate live-stream samples with exact references, for evaluation or training."""
+
+
+@command.command(name="live_ocr")
+@click.option("--out", required=True, type=click.Path(path_type=Path, file_okay=False), help="Folder to write.")
+@click.option("--samples", default=1500, show_default=True, type=click.IntRange(1, 1_000_000), help="How many.")
+@click.option("--side", default="eval", show_default=True, type=click.Choice(["eval", "train"]), help="Product names.")
+@click.option("--seed", default=20, show_default=True, type=click.IntRange(0), help="Of the whole set.")
+@click.option("--workers", default=None, type=click.IntRange(1), help="Processes; one for each core by default.")
+def live_ocr(out: Path, samples: int, side: str, seed: int, workers: int | None) -> None:
+    """Write frames of shopping live streams with questions about price, SKU, name, promotion and table.
+
+    The embedded set is what the defaults write. OUT must be new or empty.
+    """
+    from tliveomni_eval.evals.errors import UserError
+    from tliveomni_eval.tasks.composer.catalogue import Side
+    from tliveomni_eval.tasks.composer.live_ocr_set import (
+        MEDIA_FOLDER,
+        plan_samples,
+        write_fingerprint,
+        write_manifest,
+        write_sample,
+    )
+
+    if out.exists() and any(out.iterdir()):
+        raise UserError(f"{out} is not empty; name a new folder, or delete this one first")
+    (out / MEDIA_FOLDER).mkdir(parents=True, exist_ok=True)
+    planned = list(plan_samples(samples, seed))
+    with ProcessPoolExecutor(workers or os.cpu_count()) as pool:
+        written = pool.map(partial(write_sample, out, side=cast(Side, side)), planned, chunksize=16)
+        lines = list(_with_progress(written, samples))
+    write_manifest(out, lines)
+    write_fingerprint(out, samples, cast(Side, side), seed)
+    click.echo(f"{len(lines)} samples in {out}")
+
+
+def _with_progress(items: Iterable[Item], total: int) -> Iterator[Item]:
+    """Pass the items on while a bar on stderr shows their number, rate and remaining time."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("composing"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        task = progress.add_task("composing", total=total, rate="")
+        for item in items:
+            speed = progress.tasks[0].speed
+            progress.update(task, advance=1, rate=f"{speed:.0f}/s" if speed else "")
+            yield item
