@@ -20,6 +20,8 @@ from tliveomni_eval.evals.metrics.anls import anls
 from tliveomni_eval.evals.metrics.edit_similarity import edit_similarity
 from tliveomni_eval.evals.metrics.hotwords import biased_errors
 from tliveomni_eval.evals.metrics.named_entity_error import match_entities
+from tliveomni_eval.evals.metrics.speaker_time_errors import speaker_time_errors
+from tliveomni_eval.evals.metrics.speaker_token_errors import TimedTokens, cp_errors, orc_errors, tcp_errors
 from tliveomni_eval.evals.metrics.table import parse_table
 from tliveomni_eval.evals.metrics.teds import teds
 from tliveomni_eval.evals.metrics.token_errors import token_errors
@@ -116,8 +118,65 @@ def jiwer_row(row: Row, split: Callable[[str], list[str]]) -> Any:
     return computed or Convention("the rate of an empty reference is undefined (metrics/token_errors.py)")
 
 
+def score_diarization_row(row: Row) -> Any:
+    given, metric, expected = row["input"], row["metric"], row["expected"]
+    if metric in ("cpWER", "ORC-WER"):
+        reference, hypothesis = token_streams(given["ref"]), token_streams(given["hyp"])
+        cp = cp_errors(reference, hypothesis)
+        counts = cp.counts if metric == "cpWER" else orc_errors(reference, hypothesis).counts
+    elif metric == "tcpWER":
+        counts = tcp_errors(timed_streams(given["ref"]), timed_streams(given["hyp"]), given["collar"]).counts
+    else:
+        return speaker_time_row(given, metric, expected)
+    return {"errors": counts.num, "length": counts.den, "error_rate": counts.rate}
+
+
+def speaker_time_row(given: Row, metric: str, expected: Any) -> Any:
+    collar = given.get("pyannote_collar", 2 * given.get("md_eval_c", 0.0))
+    reference, hypothesis = ([(who, start, end) for start, end, who in given[side]] for side in ("ref", "hyp"))
+    errors = speaker_time_errors(
+        reference,
+        hypothesis,
+        collar_s=collar,
+        skip_overlap=given.get("skip_overlap", given.get("ignore_overlap", False)),
+    )
+    if not reference:
+        return Convention("the rate of an empty reference is undefined (metrics/speaker_time_errors.py)")
+    assert errors.der.rate is not None
+    if metric.startswith("DER%"):
+        return round(100 * errors.der.rate, 2)
+    without_overlap = speaker_time_errors(reference, hypothesis, collar_s=collar, skip_overlap=True)
+    computed = {
+        "der": errors.der.rate,
+        "jer": errors.jer.rate,
+        "der_skip_overlap": without_overlap.der.rate,
+        "confusion": errors.confusion,
+        "false_alarm": errors.false_alarm,
+        "missed": errors.missed,
+        "total": errors.total,
+        "mapping": errors.mapping,
+    }
+    return {key: value for key, value in computed.items() if key in expected}
+
+
+def token_streams(streams: Any) -> list[list[str]]:
+    return [text.split() for text in (streams.values() if isinstance(streams, dict) else streams)]
+
+
+def timed_streams(segments: list[Any]) -> list[TimedTokens]:
+    speakers = list(dict.fromkeys(speaker for speaker, *_ in segments))
+    return [
+        TimedTokens(
+            tuple(tuple(text.split()) for speaker, text, _, _ in segments if speaker == wanted),
+            tuple((start, end) for speaker, _, start, end in segments if speaker == wanted),
+        )
+        for wanted in speakers
+    ]
+
+
 CASE_SCORERS: dict[str, Callable[[Row], Any]] = {
     "contextual_asr.jsonl": score_contextual_asr_row,
+    "diarization.jsonl": score_diarization_row,
     "ocr.jsonl": score_ocr_row,
 }
 
