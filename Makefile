@@ -46,5 +46,27 @@ browser:
 	  $$(command -v sudo) sh -c 'apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y chromium >/dev/null'; } || \
 	{ echo "no Chromium: install one (Debian: apt-get install chromium) and run make test again"; exit 1; }
 
+# llm-compressor and vLLM need different versions of compressed-tensors: quantizing has an environment of its own.
+QUANTIZE_VENV := .venv-quantize
+QUANTIZE_BIN := $(QUANTIZE_VENV)/bin
+RECIPES ?= w8a8 w4a16 fp8 w4naive
+CHECKPOINTS := model_adapters/nano/checkpoints
+
+.PHONY: quantize quantize-environment
+quantize: quantize-environment
+	@for recipe in $(RECIPES); do \
+	  $(QUANTIZE_BIN)/tlive quantize --model $(CHECKPOINTS)/bf16 --recipe $$recipe --out $(CHECKPOINTS)/$$recipe || exit $$?; \
+	done
+	$(QUANTIZE_BIN)/python -m tliveomni_eval.model_adapters.nano.checkpoints $(RECIPES)
+
+quantize-environment: $(QUANTIZE_VENV)/.ready
+
+$(QUANTIZE_VENV)/.ready: pyproject.toml requirements-quantize.txt
+	@$(UV) --version >/dev/null 2>&1 || $(PYTHON) -m pip install --quiet 'uv>=0.5'
+	$(UV) venv --quiet --allow-existing --python '>=3.11,<3.13' $(QUANTIZE_VENV)
+	$(UV) pip install --quiet --python $(QUANTIZE_BIN)/python --requirement requirements-quantize.txt
+	$(UV) pip install --quiet --python $(QUANTIZE_BIN)/python --no-deps --editable .
+	@touch $@
+
 clean:
 	rm -rf $(VENV) build runs
