@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from tliveomni_eval.evals.gate.verdict import GateReport
 
 
@@ -152,18 +153,78 @@ def schema_command(result: bool) -> int:
     return 0
 
 
+@command.command("plan")
+@click.argument("run", type=click.Path(path_type=Path), required=False)
+@click.option("--quality", type=float, help="Without RUN: share of samples that the baseline gets right.")
+@click.option("--policy", type=click.Path(path_type=Path), help="The policy the candidate will be judged by.")
+@click.option("--flip-rate", default=0.02, show_default=True, help="Share of clusters supposed to change, either way.")
+@click.option("--loss", default=0.0, show_default=True, help="True relative loss supposed.")
+@click.option("--change", default=1.0, show_default=True, help="Share of its quality that a changed cluster moves by.")
+@click.option("--power", default=0.8, show_default=True, help="Probability of a verdict.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def plan_command(
+    run: Path | None,
+    quality: float | None,
+    policy: Path | None,
+    flip_rate: float,
+    loss: float,
+    change: float,
+    power: float,
+    as_json: bool,
+) -> int:
+    """Compute how many clusters each slice needs, before a candidate is evaluated.
+
+    From a RUN of the baseline, or from the --quality of a slice alone.
+    """
+    if (run is None) == (quality is None):
+        raise click.UsageError("give either a RUN of the baseline or --quality")
+    from tliveomni_eval.evals.gate.policy import Policy
+    from tliveomni_eval.evals.gate.run_plan import Supposition, plan_quality, plan_slices
+    from tliveomni_eval.evals.logs.run_folder import read_run
+
+    rules = Policy()
+    if policy is not None:
+        from tliveomni_eval.evals.gate.policy_file import read_policy
+
+        rules = read_policy(policy)
+    supposed = Supposition(flip_rate=flip_rate, loss=loss, change=change, power=power)
+    try:
+        if run is not None:
+            planned = plan_slices(read_run(run), rules, supposed)
+        else:
+            assert quality is not None
+            planned = [plan_quality(quality, rules.rule("", ""), supposed)]
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    if as_json:
+        import json
+
+        click.echo(json.dumps([item.as_json() for item in planned], indent=2))
+    else:
+        from tliveomni_eval.evals.gate.plan_table import print_plan
+
+        print_plan(planned, supposed, _console())
+    return 0
+
+
 def _print(report: GateReport, show_all: bool) -> None:
+    from tliveomni_eval.evals.gate.terminal_table import print_report
+
+    print_report(report, _console(), None if show_all else 40)
+
+
+def _console() -> Console:
+    """A console that never fails on a character, and is wide where no terminal says how wide it is."""
     import sys
 
     from rich.console import Console
-    from tliveomni_eval.evals.gate.terminal_table import print_report
 
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="replace")
     console = Console(highlight=False)
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console = Console(highlight=False, width=140)
-    print_report(report, console, None if show_all else 40)
+    return console
 
 
 def _write_files(report: GateReport, json_path: str | None, junit_path: str | None, markdown_path: str | None) -> None:

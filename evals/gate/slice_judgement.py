@@ -66,7 +66,7 @@ def judge_task(pair: PairedTask, policy: Policy, noise_log: TaskLog | None = Non
     noise_pair = pair_samples(pair.baseline, noise_log)[0] if noise_log is not None else None
     judged: list[JudgedSlice] = []
     for metric in task_policy.metrics or [pair.baseline.headline]:
-        statistic = _statistic(pair.baseline, task_policy.statistic)
+        statistic = slice_statistic(pair.baseline, task_policy.statistic)
         sums, present = metric_pair(pair, metric, statistic, task_policy.higher_is_better)
         members = {name: indices[present[indices]] for name, indices in slices.items()}
         members = {name: indices for name, indices in members.items() if len(indices)}
@@ -89,7 +89,8 @@ def judge_task(pair: PairedTask, policy: Policy, noise_log: TaskLog | None = Non
     return judged
 
 
-def _statistic(log: TaskLog, of_policy: RatioStatistic | None) -> RatioStatistic:
+def slice_statistic(log: TaskLog, of_policy: RatioStatistic | None) -> RatioStatistic:
+    """How samples make a slice's number: what the policy says, else what the task's metadata declares."""
     declared = of_policy or log.settings.get("metadata", {}).get("statistic")
     return "all_correct" if declared == "all_correct" else "ratio"
 
