@@ -5,9 +5,9 @@ pyannote.metrics 4.2 over the union of both extents, where overlapping turns of 
 speaker speaks once at a time) and `collar_s` is, as there, the total width around a boundary: twice md-eval's `-c`.
 Written here because pyannote.metrics takes 12 ms a sample for what one matrix product holds.
 
-Where several mappings of speakers share the most time, DER is the same for all and JER is the least of theirs;
-pyannote takes the one that rounding favours. With an empty reference pyannote returns 1; here the errors count over a length of 0, so that a pooled rate stays
-errors over length.
+Where several mappings of speakers share the most time, DER is the same for all and JER depends on the one taken: the
+first here, the one that rounding favours there. With an empty reference pyannote returns 1; here the errors count over
+a length of 0, so that a pooled rate stays errors over length.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def speaker_time_errors(
     together = np.asarray((active_a * widths) @ active_b.T, dtype=np.float64)
     union = np.add.outer(active_a @ widths, active_b @ widths) - together
     overlap = together / union
-    rows, columns = _mapping(together, overlap)
+    rows, columns = _mapping(together)
     correct = float(together[rows, columns].sum())
     both = float((np.minimum(count_a, count_b) * widths).sum())
     return SpeakerTimeErrors(
@@ -142,13 +142,9 @@ def _scored(
     return [speakers[index] for index in kept], active[kept]
 
 
-def _mapping(
-    together: NDArray[np.float64], overlap: NDArray[np.float64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The one-to-one mapping with the most common time, and of several with the same the least Jaccard error.
-
-    Time counts to the microsecond: what is smaller is rounding in the sums. Pairs without common time are left out.
-    """
-    rows, columns = linear_sum_assignment(-together.round(6) - 1e-9 * overlap)
+def _mapping(together: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The one-to-one mapping with the most common time; pairs without any are left out."""
+    # To the microsecond, so that rounding in the sums does not decide between equal speakers.
+    rows, columns = linear_sum_assignment(-together.round(6))
     kept = together[rows, columns] > 0
     return rows[kept], columns[kept]

@@ -46,10 +46,9 @@ def test_der_and_jer_equal_pyannote_on_random_dialogues(collar_s: float, skip_ov
         assert computed.false_alarm == pytest.approx(der["false alarm"], abs=1e-5)
         assert computed.confusion == pytest.approx(der["confusion"], abs=1e-5)
         assert computed.reference_speakers == jer["speaker count"]
-        # Of several mappings with the same time, pyannote takes one and this the best.
-        assert computed.jaccard <= jer["speaker error"] + 1e-4
-        equal_jer += computed.jaccard >= jer["speaker error"] - 1e-4
-    assert equal_jer >= 123
+        equal_jer += computed.jaccard == pytest.approx(jer["speaker error"], abs=1e-4)
+    # Where two mappings share the same time to the last bit, rounding decides in pyannote.
+    assert equal_jer >= 124
 
 
 def test_overlapping_turns_of_one_speaker_are_one() -> None:
