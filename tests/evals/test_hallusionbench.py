@@ -31,9 +31,9 @@ def item(
 @pytest.mark.parametrize(
     "output",
     [
-        "Yes", "yes.", "**Yes**", "Yes, it is larger.", "The answer is yes", "Answer: Yes", "是", "是的，左边更大。", "有。",
-        "答案是是",
-        "The circles are equal, so yes", "According to the chart, yes, it rises.", "```\nyes\n```", "正确",
+        "Yes", "yes.", "**Yes**", "Yes, it is larger.", "The answer is yes", "Answer: Yes", "```\nyes\n```",
+        "The circles are equal, so yes", "According to the chart, yes, it rises.", "是", "是的，左边更大。", "有。",
+        "答案是是", "正确",
     ],
 )  # fmt: skip
 def test_yes(output: str) -> None:
@@ -43,9 +43,8 @@ def test_yes(output: str) -> None:
 @pytest.mark.parametrize(
     "output",
     [
-        "No", "no, because the left one is larger", "No, I cannot see that.", "The answer is no.", "否", "不是", "没有。",
-        "答案：否",
-        "The bars differ. Therefore, no.", "错误", "不，右边更大", "It looks larger, but no",
+        "No", "no, because the left one is larger", "No, I cannot see that.", "The answer is no.", "否", "不是",
+        "The bars differ. Therefore, no.", "It looks larger, but no", "没有。", "答案：否", "错误", "不，右边更大",
     ],
 )  # fmt: skip
 def test_no(output: str) -> None:
