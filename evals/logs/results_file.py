@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -66,10 +67,11 @@ class ResultsFile:
         return None
 
     @property
-    def model_name(self) -> str | None:
-        """Name of the evaluated model, as the harness understood it."""
-        name = self.content.get("model_name") or self.content.get("model_source")
-        return name if isinstance(name, str) else None
+    def model(self) -> str:
+        """The evaluated model with its arguments, as the harness was told."""
+        config = self._part("config")
+        parts = [config.get("model"), self.content.get("model_name"), config.get("model_args")]
+        return " ".join(part if isinstance(part, str) else json.dumps(part) for part in parts if part)
 
     def higher_is_better(self, task: str) -> dict[str, bool]:
         """Metric name to its direction, for the metrics whose direction the harness wrote down."""
@@ -102,9 +104,7 @@ class ResultsFile:
     def expected_samples(self, task: str) -> int | None:
         """How many samples the task should have logged; None where the file cannot say."""
         effective = self._task_part("n-samples", task).get("effective")
-        cli = self._part("config").get("resolved_cli_args")
-        offset = cli.get("offset") if isinstance(cli, dict) else None
-        if isinstance(effective, int) and effective >= 1 and not offset:
+        if isinstance(effective, int) and effective >= 1 and not self._part("config").get("offset"):
             return effective
         return None
 

@@ -63,7 +63,7 @@ def read_run(path: Path | str, tasks: Collection[str] | None = None) -> Run:
             raise LogError("is neither a run folder nor a results file of lmms-eval or lm-eval", path)
         files = LogFiles(_of_date(files.results, date), _of_date(files.samples, date), files.not_followed)
     run_info = _finished_run_info(folder)
-    results = _one_model_results(files, folder)
+    results = _results_of_one_model(files, folder, is_ours=run_info is not None)
     newest: dict[str, LogFile] = {log.task: log for log in files.samples if log.task is not None}
     by_date = {result.path.parent / log.date: result for result, log in zip(results, files.results, strict=True)}
     read: dict[str, TaskLog] = {}
@@ -106,8 +106,11 @@ def _finished_run_info(folder: Path) -> RunInfo | None:
     return run_info
 
 
-def _one_model_results(files: LogFiles, folder: Path) -> list[ResultsFile]:
-    """Reads all results files and refuses a folder that mixes models or versions of the harness."""
+def _results_of_one_model(files: LogFiles, folder: Path, is_ours: bool) -> list[ResultsFile]:
+    """Reads all results files and refuses a folder that mixes models or versions of the harness.
+
+    A folder of ours holds one checkpoint, which `run.json` names; a resumed run may change arguments without effect.
+    """
     if not files.results:
         if files.samples:
             raise LogError(
@@ -122,7 +125,7 @@ def _one_model_results(files: LogFiles, folder: Path) -> list[ResultsFile]:
     results = [ResultsFile.read(log.path) for log in files.results]
     for what, values in (
         ("harness versions", [result.harness_version for result in results]),
-        ("models", [result.model_name for result in results]),
+        ("models", [None if is_ours else result.model for result in results]),
     ):
         known = [(result, value) for result, value in zip(results, values, strict=True) if value is not None]
         for result, value in known:

@@ -177,7 +177,7 @@ class TestForeignRuns:
         with pytest.raises(LogError, match=r"jsonl:2: ends after 2 samples where .* counts 9"):
             read_run(folder)
         content = json.loads(results_file(folder).read_text())
-        content["config"]["resolved_cli_args"] = {"offset": 7}
+        content["config"]["offset"] = 7
         results_file(folder).write_text(json.dumps(content))
         assert len(read_run(folder).tasks["pope"]) == 2
 
@@ -189,6 +189,16 @@ class TestRefusedFolders:
         with pytest.raises(LogError, match="logs of 2 models"):
             read_run(tmp_path / "out")
         assert len(read_run(tmp_path / "out" / "a").tasks["gsm8k"]) == 2
+
+    def test_two_variants_in_one_output_folder(self, tmp_path: Path) -> None:
+        folder = write_lmms_eval_run(tmp_path / "out", [1, 0])
+        content = json.loads(results_file(folder).read_text())
+        for date, variant in (("20260101_000000", "bf16"), ("20260102_000000", "w8a8")):
+            path = results_file(folder).with_name(f"{date}_results.json")
+            path.write_text(json.dumps(content | {"config": {"model": "vllm", "model_args": f"variant={variant}"}}))
+        results_file(folder).with_name(f"{DATE}_results.json").unlink()
+        with pytest.raises(LogError, match=r"mixed models in one folder: 'vllm nano variant=w8a8' here, .*bf16' in"):
+            read_run(folder)
 
     def test_other_file(self, tmp_path: Path) -> None:
         (tmp_path / "a.txt").write_text("x")
