@@ -14,7 +14,7 @@ _LONGEST_TURN_TEXT = 300
 
 
 def predicted_drawing(detail: Mapping[str, Any]) -> Drawing:
-    """What a run predicted: `predicted` (boxes or spans) and `turns`, whose speakers `mapping` names as the reference does."""
+    """What a run predicted: `predicted` (boxes or spans), and `turns` with the speakers `mapping` matched them to."""
     mapping = detail.get("mapping")
     names = {str(key): str(value) for key, value in mapping.items()} if isinstance(mapping, Mapping) else {}
     boxes, spans = _boxes_and_spans(detail.get("predicted"))

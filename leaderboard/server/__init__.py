@@ -1,0 +1,1 @@
+"""The page over a store, served on this machine."""

@@ -1,0 +1,1 @@
+"""The run store: Parquet files of samples and a DuckDB catalogue of runs and results."""
