@@ -82,6 +82,12 @@ class DetectedBox:
         x1, y1, x2, y2 = self.box
         return not (x1 < x2 and y1 < y2)
 
+    @property
+    def size(self) -> float:
+        """Area, pixels²; 0 for a degenerate box."""
+        x1, y1, x2, y2 = self.box
+        return 0.0 if self.is_degenerate else (x2 - x1) * (y2 - y1)
+
 
 def every_point_average_precision(matched: npt.NDArray[np.bool_], references: int) -> float:
     """Area under the precision envelope at every recall step (PASCAL VOC 2010 on, ActivityNet, QVHighlights).

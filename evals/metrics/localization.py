@@ -68,14 +68,18 @@ def box_iou(first: Sequence[Box], second: Sequence[Box]) -> npt.NDArray[np.float
     Returns:
         Array of shape (N, M) in 0..1, with the arithmetic of pycocotools (width and height first).
     """
-    a = np.asarray(first, dtype=float).reshape(-1, 1, 4)
-    b = np.asarray(second, dtype=float).reshape(1, -1, 4)
-    size_a, size_b = a[..., 2:] - a[..., :2], b[..., 2:] - b[..., :2]
-    sides = np.minimum(a[..., :2] + size_a, b[..., :2] + size_b) - np.maximum(a[..., :2], b[..., :2])
-    proper = (size_a > 0).all(-1) & (size_b > 0).all(-1) & (sides > 0).all(-1)
-    overlap = np.where(proper, sides[..., 0] * sides[..., 1], 0.0)
-    union = size_a[..., 0] * size_a[..., 1] + size_b[..., 0] * size_b[..., 1] - overlap
-    iou: npt.NDArray[np.float64] = np.divide(overlap, union, out=np.zeros_like(overlap), where=proper & (union > 0))
+    iou = np.zeros((len(first), len(second)))
+    others = [(x1, y1, x2 - x1, y2 - y1) for x1, y1, x2, y2 in second]
+    for row, (x1, y1, x2, y2) in enumerate(first):
+        width, height = x2 - x1, y2 - y1
+        if width <= 0 or height <= 0:
+            continue
+        for column, (left, top, other_width, other_height) in enumerate(others):
+            across = min(x1 + width, left + other_width) - max(x1, left)
+            down = min(y1 + height, top + other_height) - max(y1, top)
+            if across > 0 and down > 0 and other_width > 0 and other_height > 0:
+                overlap = across * down
+                iou[row, column] = overlap / (width * height + other_width * other_height - overlap)
     return iou
 
 
@@ -122,7 +126,10 @@ def normalise_label(label: str) -> str:
 
 
 def detection_payload(
-    references: Sequence[ReferenceBox], detections: Sequence[DetectedBox], area_range: AreaRange = "all"
+    references: Sequence[ReferenceBox],
+    detections: Sequence[DetectedBox],
+    area_range: AreaRange = "all",
+    iou: npt.NDArray[np.float64] | None = None,
 ) -> DetectionPayload:
     """What one image contributes to COCO AP.
 
@@ -130,21 +137,31 @@ def detection_payload(
         references: The image's instances.
         detections: The model's boxes.
         area_range: COCO size range; references outside it are ignored, as are unmatched detections outside it.
+        iou: IoU of each detection with each reference, shape (detections, references), where already known.
     """
-    low, high = AREA_RANGES[area_range]
+    if iou is None:
+        iou = box_iou([item.box for item in detections], [item.box for item in references])
     categories = {}
     labels = {item.label for item in references} | {item.label for item in detections}
     for label in sorted(labels):
-        truth = [item for item in references if item.label == label]
-        found = [item for item in detections if item.label == label]
-        sizes = [0.0 if item.is_degenerate else _size(item.box) for item in found]
+        truth = [index for index, item in enumerate(references) if item.label == label]
+        found = [index for index, item in enumerate(detections) if item.label == label]
         categories[label] = category_detections(
-            box_iou([item.box for item in found], [item.box for item in truth]),
-            [item.score for item in found],
-            reference_ignored=[not low <= item.size <= high for item in truth],
-            detection_outside=[not low <= size <= high for size in sizes],
+            iou[np.ix_(found, truth)] if len(labels) > 1 else iou,
+            [detections[index].score for index in found],
+            reference_ignored=None
+            if area_range == "all"
+            else [_is_outside(references[index].size, area_range) for index in truth],
+            detection_outside=None
+            if area_range == "all"
+            else [_is_outside(detections[index].size, area_range) for index in found],
         )
     return DetectionPayload(categories)
+
+
+def _is_outside(size: float, area_range: AreaRange) -> bool:
+    low, high = AREA_RANGES[area_range]
+    return not low <= size <= high
 
 
 def score_localization(
@@ -202,7 +219,7 @@ def score_localization(
         "iou": [float(value) for value in iou.max(axis=1)] if iou.size else [],
         "refused": answer.refused,
     }
-    return SampleScore(counts, status, detail), detection_payload(truth, found)
+    return SampleScore(counts, status, detail), detection_payload(truth, found, iou=iou)
 
 
 def _counts(iou: npt.NDArray[np.float64], found: Sequence[DetectedBox]) -> dict[str, Counts]:
@@ -228,8 +245,3 @@ def _counts_of_nothing(right: bool, named: int) -> dict[str, Counts]:
 
 def _relabelled(reference: ReferenceBox, label: str) -> ReferenceBox:
     return ReferenceBox(reference.box, label, reference.area)
-
-
-def _size(box: Box) -> float:
-    x1, y1, x2, y2 = box
-    return (x2 - x1) * (y2 - y1)

@@ -110,19 +110,21 @@ def category_detections(
     Returns:
         The contribution to AP.
     """
-    order = np.argsort(-np.asarray(scores, dtype=float), kind="stable")[:max_detections]
-    ignored = np.zeros(iou.shape[1], dtype=bool) if reference_ignored is None else np.asarray(reference_ignored, bool)
-    outside = np.zeros(len(scores), dtype=bool) if detection_outside is None else np.asarray(detection_outside, bool)
+    order = sorted(range(len(scores)), key=lambda index: -scores[index])[:max_detections]
+    ignored = None if reference_ignored is None else np.asarray(reference_ignored, dtype=bool)
     assigned = greedy_assignment(iou[order], thresholds, ignored)
     is_matched = assigned >= 0
-    on_ignored = is_matched & (ignored[assigned] if iou.shape[1] else False)
-    is_ignored = on_ignored | (~is_matched & outside[order][None, :])
+    is_ignored = np.zeros_like(is_matched)
+    if ignored is not None and ignored.size:
+        is_ignored |= is_matched & ignored[assigned]
+    if detection_outside is not None and order:
+        is_ignored |= ~is_matched & np.asarray(detection_outside, dtype=bool)[order]
     bits = 1 << np.arange(len(thresholds))
     return CategoryDetections(
         scores=tuple(float(scores[index]) for index in order),
-        matched=tuple(int(value) for value in bits @ (is_matched & ~is_ignored)),
-        ignored=tuple(int(value) for value in bits @ is_ignored),
-        references=int((~ignored).sum()),
+        matched=tuple((bits @ (is_matched & ~is_ignored)).tolist()),
+        ignored=tuple((bits @ is_ignored).tolist()),
+        references=iou.shape[1] if ignored is None else int((~ignored).sum()),
     )
 
 
