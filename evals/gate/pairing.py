@@ -13,6 +13,9 @@ from tliveomni_eval.evals.logs.log_error import LogError
 from tliveomni_eval.evals.logs.task_log import Categories, MetricColumn, TaskLog
 from tliveomni_eval.evals.statistics.paired_slices import PairedSums, RatioStatistic, SetMetricPair
 
+SumsOfSlices = Callable[[Mapping[str, NDArray[np.intp]]], PairedSums]
+"""From slices (name to indices of paired samples) to the paired sums that the comparison takes."""
+
 WHOLE_TASK = "all"
 """Name of the slice that holds every sample."""
 
@@ -97,7 +100,7 @@ def pair_samples(baseline: TaskLog, candidate: TaskLog) -> tuple[PairedTask, lis
 
 def metric_pair(
     pair: PairedTask, metric: str, statistic: RatioStatistic, higher_is_better: bool | None
-) -> tuple[Callable[[Mapping[str, NDArray[np.intp]]], PairedSums], NDArray[np.bool_]]:
+) -> tuple[SumsOfSlices, NDArray[np.bool_]]:
     """Counts of one metric, ready for the comparison of slices.
 
     Args:

@@ -31,6 +31,10 @@ class _DetectionQuality:
         """AP, mean over the IoU thresholds, 0..1; NaN where no reference has a weight."""
         return float(self._pool.average_precision(weights)[0].mean())
 
+    def influence(self, weights: FloatArray) -> FloatArray:
+        """The derivative of AP in each weight, shape (samples,)."""
+        return self._pool.influence(weights)
+
 
 def is_group_metric(column: MetricColumn, log: TaskLog) -> bool:
     """Whether a metric's payloads are groups that count as one trial.

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from tliveomni_eval.evals.gate.pairing import metric_pair, pair_samples
 from tliveomni_eval.evals.gate.policy import Policy, Rule
-from tliveomni_eval.evals.gate.slice_judgement import slice_statistic
+from tliveomni_eval.evals.gate.slice_judgement import slice_statistic, slices_by_rule
 from tliveomni_eval.evals.logs.run_folder import Run
 from tliveomni_eval.evals.logs.task_log import TaskLog
 from tliveomni_eval.evals.statistics.plan import SlicePlan, plan_rates, plan_run
@@ -106,15 +103,12 @@ def _plan_task(log: TaskLog, policy: Policy, supposed: Supposition) -> list[Plan
     for metric in task_policy.metrics or [log.headline]:
         statistic = slice_statistic(log, task_policy.statistic)
         sums, present = metric_pair(itself, metric, statistic, task_policy.higher_is_better)
-        alike: dict[tuple[float, str, float], dict[str, NDArray[np.intp]]] = defaultdict(dict)
-        for name, indices in itself.slices(task_policy.attributes).items():
-            rule = policy.rule(log.name, name)
-            if len(members := indices[present[indices]]):
-                alike[rule.budget, rule.loss, rule.confidence][name] = members
-        for members_of in alike.values():
-            rule = policy.rule(log.name, next(iter(members_of)))
+        members = {name: indices[present[indices]] for name, indices in itself.slices(task_policy.attributes).items()}
+        members = {name: indices for name, indices in members.items() if len(indices)}
+        rules = {name: policy.rule(log.name, name) for name in members}
+        for rule, same_rule in slices_by_rule(members, rules):
             plans = plan_run(
-                sums(members_of),
+                sums(same_rule),
                 flip_rate=supposed.flip_rate,
                 loss=supposed.loss,
                 change=supposed.change,
@@ -123,7 +117,7 @@ def _plan_task(log: TaskLog, policy: Policy, supposed: Supposition) -> list[Plan
                 confidence=rule.confidence,
                 power=supposed.power,
             )
-            planned += [PlannedSlice(log.name, metric, policy.rule(log.name, plan.slice), plan) for plan in plans]
+            planned += [PlannedSlice(log.name, metric, rules[plan.slice], plan) for plan in plans]
     return planned
 
 

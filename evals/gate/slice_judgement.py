@@ -9,16 +9,27 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from tliveomni_eval.evals.gate.pairing import WHOLE_TASK, PairedTask, metric_pair, pair_samples, status_pair
+from tliveomni_eval.evals.gate.pairing import (
+    WHOLE_TASK,
+    PairedTask,
+    SumsOfSlices,
+    metric_pair,
+    pair_samples,
+    status_pair,
+)
 from tliveomni_eval.evals.gate.policy import Policy, Rule
 from tliveomni_eval.evals.gate.verdict import Noise
 from tliveomni_eval.evals.logs.task_log import TaskLog
 from tliveomni_eval.evals.statistics.comparison import SliceComparison
 from tliveomni_eval.evals.statistics.inference import compare_slices
-from tliveomni_eval.evals.statistics.paired_slices import PairedSums, RatioStatistic
+from tliveomni_eval.evals.statistics.paired_slices import RatioStatistic
 
 UNPARSED = "unparsed"
 """Name under which the increase of outputs without the declared format is reported, as if it were a metric."""
+
+
+_REPLICATES = 2_000
+"""Of the bootstrap that cross-checks an interval; no verdict rests on it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +81,7 @@ def judge_task(pair: PairedTask, policy: Policy, noise_log: TaskLog | None = Non
         sums, present = metric_pair(pair, metric, statistic, task_policy.higher_is_better)
         members = {name: indices[present[indices]] for name, indices in slices.items()}
         members = {name: indices for name, indices in members.items() if len(indices)}
-        compared = _compare(sums, members, rules)
+        compared = _compare(sums, members, rules, _REPLICATES)
         noise = _noise(noise_pair, metric, statistic, task_policy.higher_is_better, compared, rules)
         column = pair.baseline.metrics[metric].higher_is_better
         judged += [
@@ -95,21 +106,36 @@ def slice_statistic(log: TaskLog, of_policy: RatioStatistic | None) -> RatioStat
     return "all_correct" if declared == "all_correct" else "ratio"
 
 
-def _compare(
-    sums: object, members: Mapping[str, NDArray[np.intp]], rules: Mapping[str, Rule]
-) -> dict[str, SliceComparison]:
-    """One comparison a slice, in the order of `members`; slices of equal rules share one call."""
-    assert callable(sums)
+def slices_by_rule(
+    members: Mapping[str, NDArray[np.intp]], rules: Mapping[str, Rule]
+) -> list[tuple[Rule, dict[str, NDArray[np.intp]]]]:
+    """Slices whose budget, scale and confidence are the same, so that one call compares them all.
+
+    Args:
+        members: Slice name to indices of its samples.
+        rules: Slice name to its rule.
+    """
     alike: dict[tuple[float, str, float], dict[str, NDArray[np.intp]]] = defaultdict(dict)
     for name, indices in members.items():
         rule = rules[name]
         alike[rule.budget, rule.loss, rule.confidence][name] = indices
-    found: dict[str, SliceComparison] = {}
-    for same_rule in alike.values():
-        rule = rules[next(iter(same_rule))]
-        paired: PairedSums = sums(same_rule)
-        for comparison in compare_slices(paired, budget=rule.budget, loss_kind=rule.loss, confidence=rule.confidence):
-            found[comparison.slice] = comparison
+    return [(rules[next(iter(same_rule))], same_rule) for same_rule in alike.values()]
+
+
+def _compare(
+    sums: SumsOfSlices, members: Mapping[str, NDArray[np.intp]], rules: Mapping[str, Rule], replicates: int = 0
+) -> dict[str, SliceComparison]:
+    found = {
+        comparison.slice: comparison
+        for rule, same_rule in slices_by_rule(members, rules)
+        for comparison in compare_slices(
+            sums(same_rule),
+            budget=rule.budget,
+            loss_kind=rule.loss,
+            confidence=rule.confidence,
+            replicates=replicates,
+        )
+    }
     return {name: found[name] for name in members}
 
 
@@ -143,6 +169,6 @@ def _judge_unparsed(pair: PairedTask, policy: Policy) -> JudgedSlice:
     tolerated = policy.task(pair.baseline.name).max_unparsed_increase
     rule = policy.rule(pair.baseline.name, WHOLE_TASK).model_copy(update={"budget": tolerated, "loss": "absolute"})
     (comparison,) = compare_slices(
-        status_pair(pair, UNPARSED), budget=tolerated, loss_kind="absolute", confidence=rule.confidence
+        status_pair(pair, UNPARSED), budget=tolerated, loss_kind="absolute", confidence=rule.confidence, replicates=0
     )
     return JudgedSlice(pair.baseline.name, UNPARSED, False, rule, comparison)

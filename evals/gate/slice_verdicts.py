@@ -74,6 +74,8 @@ def _slice_verdict(item: JudgedSlice, outcome: Outcome, family: int, policy: Pol
         minimum_clusters=found.minimum_clusters,
         certifiable=found.certifiable,
         method=found.method,
+        bootstrap_low=_number(found.bootstrap_low),
+        bootstrap_high=_number(found.bootstrap_high),
         noise=item.noise,
         note="; ".join(notes),
     )

@@ -103,6 +103,8 @@ class SliceVerdict(_Frozen):
         minimum_clusters: Fewest clusters that could PASS the budget with nothing changed.
         certifiable: Whether this many clusters could PASS at all.
         method: Name of the interval's method.
+        bootstrap_low: Lower end of the cluster bootstrap's percentile interval: a cross-check that no verdict rests on.
+        bootstrap_high: Upper end of the same.
         noise: The A/A comparison, with `--noise`.
         note: A remark for the reader; empty mostly.
     """
@@ -133,6 +135,8 @@ class SliceVerdict(_Frozen):
     minimum_clusters: int | None = None
     certifiable: bool = False
     method: str = ""
+    bootstrap_low: float | None = None
+    bootstrap_high: float | None = None
     noise: Noise | None = None
     note: str = ""
 

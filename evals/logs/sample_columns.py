@@ -58,6 +58,7 @@ class SampleColumns:
         self.content_hashes = array("Q")
         self.line_numbers = array("q")
         self.line_offsets = array("q")
+        self._last_prompt: tuple[Any, int] = (None, 0)
         self.counts: dict[str, list[tuple[int, SampleCounts]]] = defaultdict(list)
         self.refused: dict[str, LogError] = {}
 
@@ -69,7 +70,9 @@ class SampleColumns:
         row = line.value
         prompt = row.get("prompt_hash") or row.get("input", row.get("arguments"))
         target_hash = _hash64(row.get("target"))
-        prompt_hash = _hash64(prompt)
+        if prompt is not self._last_prompt[0] and prompt != self._last_prompt[0]:
+            self._last_prompt = (prompt, _hash64(prompt))
+        prompt_hash = self._last_prompt[1]
         document = row.get("doc_hash") if "prompt_hash" in row else prompt
         self.target_hashes.append(target_hash)
         self.prompt_hashes.append(prompt_hash)
