@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from tliveomni_eval.evals.metrics.average_precision import COCO_IOU_THRESHOLDS, COCO_RECALLS
 from tliveomni_eval.evals.metrics.matching import greedy_assignment
+from tliveomni_eval.evals.statistics.average_precision_influence import average_precision_influence
 
 PAYLOAD_KIND = "average_precision"
 Interpolation = Literal["coco", "every_point"]
@@ -185,6 +186,24 @@ class PooledDetections:
             present += has_reference[:, None]
         return np.divide(total, present, out=np.full_like(total, np.nan), where=present > 0)
 
+    def influence(self, weights: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        """How much each sample moves AP: the derivative of its mean over the thresholds in each sample's weight.
+
+        Taken of the area under the envelope at every recall step, of which the 101 recalls of COCO are a grid.
+
+        Args:
+            weights: Shape (samples,), ≥ 0.
+
+        Returns:
+            Shape (samples,); 0 where no category has a reference.
+        """
+        weight = np.asarray(weights, dtype=float)
+        total = np.zeros(self.samples)
+        present = [category for category in self._categories if category.references @ weight > 0]
+        for category in present:
+            total += category.influence(weight)
+        return total / max(1, len(present) * self.thresholds)
+
 
 class _PooledCategory:
     def __init__(self, payloads: Sequence[DetectionPayload], name: str, thresholds: int) -> None:
@@ -209,6 +228,16 @@ class _PooledCategory:
         self._sample = np.asarray(sample, dtype=np.int64)[order]
         self._counted = ~ignored_bits.astype(bool)
         self._true = [np.flatnonzero(row) for row in matched_bits & ~ignored_bits]
+
+    def influence(self, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Shape (samples,): the derivative of AP in each weight, summed over the thresholds."""
+        total = np.zeros(len(weights))
+        for true, counted in zip(self._true, self._counted, strict=True):
+            matched = np.zeros(len(self._sample), dtype=bool)
+            matched[true] = True
+            ranked = (matched[counted], self._sample[counted])
+            total += average_precision_influence(*ranked, self.references, weights)[1]
+        return total
 
     def average_precision(
         self, weights: npt.NDArray[np.float64], references: npt.NDArray[np.float64], interpolation: Interpolation

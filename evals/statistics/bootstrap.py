@@ -10,7 +10,7 @@ from tliveomni_eval.evals.statistics.cluster_values import COEFFICIENTS, Cluster
 from tliveomni_eval.evals.statistics.comparison import LossKind
 from tliveomni_eval.evals.statistics.paired_slices import FloatArray, IndexArray
 
-MOST_UNITS = 2048
+MOST_UNITS = 1024
 """Units that are resampled; more clusters than this are first put together at random, many to a unit."""
 
 _REPLICATES_AT_ONCE = 512
@@ -24,7 +24,7 @@ def bootstrap_losses(
     The weights of the units are Poisson(1), the limit of the multinomial (Chamandy et al. 2012); a ratio of sums is
     not affected by their varying total. A run of more than `MOST_UNITS` clusters is resampled in units of clusters
     put together at random: the variance of a sum stays the same in expectation, and the spread of the replicates is
-    known to about 1 / √(2 · units), 1.6 %.
+    known to about 1 / √(2 · units), 2.2 %.
 
     Args:
         slices: Cluster values with `label` = index of the cluster in the whole run.

@@ -28,6 +28,10 @@ def set_metric_cluster_values(paired: PairedSums, members: IndexArray) -> Cluste
         No clusters where the metric is undefined in either run.
     """
     assert isinstance(paired.statistic, SetMetricPair)
+    empty = np.empty(0)
+    undefined = ClusterValues(empty, empty, empty, label=np.empty(0, dtype=np.intp))
+    if not members.size:
+        return undefined
     weights = np.zeros(paired.n_samples)
     weights[members] = 1.0
     labels, cluster = np.unique(paired.cluster[members], return_inverse=True)
@@ -35,9 +39,8 @@ def set_metric_cluster_values(paired: PairedSums, members: IndexArray) -> Cluste
         _values(metric, weights, members, cluster.reshape(-1), labels.size)
         for metric in (paired.statistic.baseline, paired.statistic.candidate)
     ]
-    if any(np.isnan(array).any() for array in values) or not members.size:
-        empty = np.empty(0)
-        return ClusterValues(empty, empty, empty, label=np.empty(0, dtype=np.intp))
+    if any(np.isnan(array).any() for array in values):
+        return undefined
     return ClusterValues(values[0], values[1], np.ones(labels.size), label=labels)
 
 
@@ -60,4 +63,5 @@ def _values(
     pseudo = groups * quality - (groups - 1) * left_out
     deviation = pseudo - pseudo.mean()
     # A group's deviation is the mean of its clusters'; √size keeps the variance of the total.
-    return np.asarray(quality + (deviation * np.sqrt(n_clusters / groups))[group])
+    values = (deviation * np.sqrt(n_clusters / groups))[group]
+    return np.asarray(quality + values - values.mean())

@@ -19,6 +19,7 @@ from tliveomni_eval.evals.statistics.paired_slices import FloatArray
 
 _ITERATIONS = 80
 _TOLERANCE = 1e-9
+_NO_SPREAD = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +53,12 @@ def tilted_score(
     """
     count = np.full(values.shape[0], values.shape[1]) if multiplicity is None else multiplicity.sum(axis=1)
     mean = _total(values, multiplicity) / count
-    spread = np.maximum(_total(values * values, multiplicity) / count - mean**2, 0.0)
+    square = _total(values * values, multiplicity) / count
+    spread = np.where(square - mean**2 > _NO_SPREAD * square, square - mean**2, 0.0)
     sign = np.where(mean > 0, -1.0, 1.0)
     oriented = values * sign[:, None]
     extreme = np.where(mean > 0, best, worst)
-    tilt = _tilt(oriented, multiplicity, extreme, start=-np.abs(mean) / np.maximum(spread + mean**2, 1e-300))
+    tilt = _tilt(oriented, multiplicity, extreme, start=-np.abs(mean) / np.maximum(square, 1e-300))
     weights = 1 / (1 - tilt[:, None] * oriented)
     unseen = np.maximum(0.0, 1 - _total(weights, multiplicity) / count)
     weights *= oriented
