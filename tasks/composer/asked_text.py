@@ -14,7 +14,7 @@ from tliveomni_eval.tasks.composer.typefaces import Typeface, has_chinese, usabl
 
 @dataclass(frozen=True)
 class AskedText:
-    """The asked field's blocks, its answer, how many text lines the blocks have, and its ink height in pixels."""
+    """The asked field's blocks, its answer, how many text lines the blocks have, and its height in pixels."""
 
     blocks: tuple[Block, ...]
     reference: str
@@ -48,7 +48,7 @@ def draw_asked_text(
         rng: source of all decisions.
         style: of the card.
         field: what is asked.
-        height: ink height in pixels; raised to what a Chinese character needs, inside the lowest slice.
+        height: text height in pixels (see ``font_for_height``); raised to what a Chinese character needs.
         most_lines: how many text lines the frame may have.
     """
     if field == "table":

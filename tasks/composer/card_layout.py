@@ -52,7 +52,7 @@ THEMES: Final = {
 
 @dataclass(frozen=True)
 class Segment:
-    """A run of text in one font and role; ``height_px`` is the ink height of its tallest glyphs."""
+    """A run of text in one font and role; ``height_px`` is its height in pixels as ``font_for_height`` defines it."""
 
     text: str
     face: Typeface

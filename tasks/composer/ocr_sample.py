@@ -48,7 +48,7 @@ class OcrSample:
         reference: the only right answer (a Markdown table for field ``table``).
         field: what is asked.
         slices: values of ``lang``, ``text_px``, ``field``, ``quality`` and ``lines``.
-        text_height: ink height of the asked text in pixels.
+        text_height: height of the asked text in pixels: of a Chinese character's em, else of a capital letter.
         line_count: number of text lines in the frame.
     """
 

@@ -10,7 +10,8 @@ Quality = Literal["clean", "jpeg", "blur", "low_contrast", "rotated"]
 IMAGE_SIZES: Final[dict[tuple[int, int], float]] = {(320, 192): 4, (384, 224): 4, (448, 256): 3, (640, 384): 0.5}
 LANGUAGES: Final[tuple[Language, ...]] = get_args(Language)
 QUALITIES: Final[tuple[Quality, ...]] = get_args(Quality)
-# Slice value -> inclusive range of the asked text's ink height in pixels.
+# Slice value -> inclusive range of the asked text's height in pixels: of a Chinese character's box (its em) where the
+# text has one, else of a capital letter.
 TEXT_HEIGHTS: Final = {"10-13": (10, 13), "14-18": (14, 18), "19-26": (19, 26), "27+": (27, 36)}
 # Strokes of a Chinese character run together below this height.
 LOWEST_CHINESE_HEIGHT: Final = 11

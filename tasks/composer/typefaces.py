@@ -56,14 +56,11 @@ def usable_typefaces(text: str, height_px: int) -> tuple[Typeface, ...]:
 
 
 @cache
-def _heights_per_em(file: str) -> tuple[float, float]:
-    """Ink height of 国 and of H as a share of the font size (国 is 0 where the font lacks Chinese)."""
+def _capital_height_per_em(file: str) -> float:
+    """Ink height of a capital letter as a share of the font size."""
     font = ImageFont.truetype(str(FONT_FOLDER / file), 200, layout_engine=ImageFont.Layout.BASIC)
-    heights = []
-    for glyph in ("国", "H"):
-        _, top, _, bottom = font.getbbox(glyph)
-        heights.append((bottom - top) / 200)
-    return heights[0], heights[1]
+    _, top, _, bottom = font.getbbox("H")
+    return (bottom - top) / 200
 
 
 @dataclass(frozen=True)
@@ -86,10 +83,11 @@ class Glyph:
 def font_for_height(face: Typeface, text: str, height_px: int) -> SizedFont:
     """The font at the size where the tallest glyphs of the text are ``height_px`` pixels tall.
 
-    The height is the ink height of a full Chinese character where the text has one, else of a capital letter or digit.
+    That is the box of a Chinese character (the em, of which its strokes fill 85 to 95 %) where the text has one, else
+    the ink of a capital letter or digit.
     """
-    chinese, latin = _heights_per_em(face.file)
-    return SizedFont(face.file, max(6, round(height_px / (chinese if has_chinese(text) else latin))))
+    em_share = 1.0 if has_chinese(text) else _capital_height_per_em(face.file)
+    return SizedFont(face.file, max(6, round(height_px / em_share)))
 
 
 @lru_cache(maxsize=512)
