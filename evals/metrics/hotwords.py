@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from tliveomni_eval.evals.metrics.token_errors import TokenErrors
 from tliveomni_eval.evals.record import Counts
@@ -99,12 +100,13 @@ def hotword_hits(reference: Sequence[str], hypothesis: Sequence[str], hotwords: 
 def occurrences(tokens: Sequence[str], hotwords: Sequence[Hotword]) -> dict[Hotword, int]:
     """How often each hotword occurs in a token list, without overlap with itself; in the order of the hotwords."""
     # As text with borders around each token, a hotword is found by one fast search and `art` is not in `cart`.
-    text = _bordered(tokens)
+    text = f" {_BORDER.join(tokens)}\n"
     return {hotword: text.count(_bordered(hotword)) for hotword in hotwords}
 
 
-def _bordered(tokens: Sequence[str]) -> str:
-    return f" {_BORDER.join(tokens)}\n" if tokens else ""
+@lru_cache(maxsize=16_384)
+def _bordered(hotword: Hotword) -> str:
+    return f" {_BORDER.join(hotword)}\n"
 
 
 def _covered(tokens: Sequence[str], hotwords: Sequence[Hotword]) -> list[bool]:

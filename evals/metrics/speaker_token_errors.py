@@ -299,17 +299,14 @@ def _timed_codes(
     speaker: TimedTokens, codes: dict[str, int], *, centre: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
     """Token codes with the start and end of each token: its share of the segment by characters, or the centre of it."""
-    tokens: list[int] = []
-    starts: list[float] = []
-    ends: list[float] = []
+    tokens = [codes.setdefault(token, len(codes)) for segment in speaker.tokens for token in segment]
+    starts: list[NDArray[np.float64]] = [np.empty(0)]
+    ends: list[NDArray[np.float64]] = [np.empty(0)]
     for segment, (start, end) in zip(speaker.tokens, speaker.spans, strict=True):
-        total = sum(map(len, segment))
-        position = 0
-        for token in segment:
-            tokens.append(codes.setdefault(token, len(codes)))
-            first = start + (end - start) / total * position
-            position += len(token)
-            last = start + (end - start) / total * position
-            starts.append((first + last) / 2 if centre else first)
-            ends.append((first + last) / 2 if centre else last)
-    return np.array(tokens, dtype=np.int64), np.array(starts, dtype=np.float64), np.array(ends, dtype=np.float64)
+        if segment:
+            positions = np.cumsum([0, *map(len, segment)])
+            edges = start + (end - start) / positions[-1] * positions
+            centres = (edges[:-1] + edges[1:]) / 2
+            starts.append(centres if centre else edges[:-1])
+            ends.append(centres if centre else edges[1:])
+    return np.array(tokens, dtype=np.int64), np.concatenate(starts), np.concatenate(ends)

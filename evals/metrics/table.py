@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from typing import Literal
 
 from lxml import etree, html
 from tliveomni_eval.evals.text.width import fold_spaces, fold_width
@@ -55,6 +56,8 @@ class TableNode:
 
     def text(self) -> str:
         """The content of a cell without inline tags."""
+        if not self.inline_elements:
+            return "".join(self.content)
         return "".join(token for token in self.content if len(token) == 1)
 
 
@@ -64,20 +67,17 @@ class Table:
 
     Attributes:
         root: The `table` node.
-        markup: The language it was written in.
+        markup: The language it was written in: `html`, `markdown`, or `plain` after `simplified`.
         truncated: Whether nodes beyond `MAX_TABLE_NODES` were left out.
     """
 
     root: TableNode
-    markup: str
+    markup: Literal["html", "markdown", "plain"]
     truncated: bool = False
 
     def rows(self) -> list[list[str]]:
         """The text of the cells, row by row, width and spaces folded."""
-        return [
-            [fold_spaces(fold_width(cell.text())) for cell in row.children if cell.is_cell]
-            for row in _rows_of(self.root)
-        ]
+        return [[cell.text() for cell in row.children] for row in simplified(self).root.children]
 
 
 def parse_table(text: str) -> Table | None:
@@ -140,6 +140,8 @@ def parse_markdown_table(text: str) -> Table | None:
 
 def simplified(table: Table) -> Table:
     """`table` with what Markdown can say: rows of cells, plain text with folded spaces, no sections, `th` as `td`."""
+    if table.markup == "plain":
+        return table
     root = TableNode("table")
     for row in _rows_of(table.root):
         cells = [
@@ -148,7 +150,7 @@ def simplified(table: Table) -> Table:
             if cell.is_cell
         ]
         root.children.append(TableNode("tr", children=cells))
-    return Table(root, table.markup, table.truncated)
+    return Table(root, "plain", table.truncated)
 
 
 @dataclass(slots=True)

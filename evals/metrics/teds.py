@@ -12,7 +12,11 @@ problems" (SIAM J. Comput. 18, 1989): the same optimum as APTED's, several times
 
 from __future__ import annotations
 
+from typing import cast
+
+import numpy as np
 from rapidfuzz.distance import Levenshtein
+from rapidfuzz.process import cdist
 from tliveomni_eval.evals.metrics.table import Table, TableNode, simplified
 
 _Matrix = list[list[float]]
@@ -29,7 +33,7 @@ def teds(reference: Table, hypothesis: Table, *, structure_only: bool = False) -
     Returns:
         A similarity in 0..1, 1 for equal tables.
     """
-    if "markdown" in (reference.markup, hypothesis.markup):
+    if not reference.markup == hypothesis.markup == "html":
         reference, hypothesis = simplified(reference), simplified(hypothesis)
     nodes = max(_elements_below(reference.root), _elements_below(hypothesis.root))
     if nodes == 0:
@@ -47,13 +51,28 @@ def tree_edit_distance(first: TableNode, second: TableNode, *, structure_only: b
     nodes_b, leftmost_b, keyroots_b = _postorder(second)
     rename = _rename_costs(nodes_a, nodes_b, structure_only)
     distance: _Matrix = [[0.0] * len(nodes_b) for _ in nodes_a]
+    _leaf_distances(leftmost_a, leftmost_b, rename, distance)
     for root_a in keyroots_a:
+        if leftmost_a[root_a] == root_a:
+            continue
         for root_b in keyroots_b:
-            if leftmost_a[root_a] == root_a and leftmost_b[root_b] == root_b:
-                distance[root_a][root_b] = min(rename[root_a][root_b], 2.0)
-            else:
+            if leftmost_b[root_b] != root_b:
                 _forest_distances(root_a, root_b, leftmost_a, leftmost_b, rename, distance)
     return distance[-1][-1]
+
+
+def _leaf_distances(leftmost_a: list[int], leftmost_b: list[int], rename: _Matrix, distance: _Matrix) -> None:
+    """Fill `distance` where one side is a single node.
+
+    A rename costs at most 1, so the node is renamed to the cheapest node of the other tree and the rest is inserted.
+    """
+    for leaf in (index for index, first in enumerate(leftmost_a) if first == index):
+        row = rename[leaf]
+        distance[leaf] = [last - first + min(row[first : last + 1]) for last, first in enumerate(leftmost_b)]
+    for leaf in (index for index, first in enumerate(leftmost_b) if first == index):
+        column = [row[leaf] for row in rename]
+        for last, first in enumerate(leftmost_a):
+            distance[last][leaf] = last - first + min(column[first : last + 1])
 
 
 def _forest_distances(
@@ -115,30 +134,28 @@ def _postorder(root: TableNode) -> tuple[list[TableNode], list[int], list[int]]:
 
 
 def _rename_costs(first: list[TableNode], second: list[TableNode], structure_only: bool) -> _Matrix:
-    labels_a = [_label(node, structure_only) for node in first]
-    labels_b = [_label(node, structure_only) for node in second]
-    known: dict[tuple[object, object], float] = {}
-    rows: _Matrix = []
-    for label_a in labels_a:
-        row = []
-        for label_b in labels_b:
-            if label_a == label_b:
-                row.append(0.0)
-                continue
-            if label_a[:3] != label_b[:3]:
-                row.append(1.0)
-                continue
-            key = (label_a, label_b)
-            cost = known.get(key)
-            if cost is None:
-                cost = known[key] = float(Levenshtein.normalized_distance(label_a[3], label_b[3]))
-            row.append(cost)
-        rows.append(row)
-    return rows
+    """Cost of renaming each node of one tree to each of the other, 0..1."""
+    kinds: dict[tuple[str, int, int], int] = {}
+    kinds_a, kinds_b = (
+        np.array([kinds.setdefault((node.tag, node.colspan, node.rowspan), len(kinds)) for node in nodes])
+        for nodes in (first, second)
+    )
+    different = kinds_a[:, None] != kinds_b[None, :]
+    if structure_only:
+        return cast(_Matrix, different.astype(np.float64).tolist())
+    letters: dict[str, str] = {}
+    contents_a, contents_b = ([_as_text(node.content, letters) for node in nodes] for nodes in (first, second))
+    distances = cdist(contents_a, contents_b, scorer=Levenshtein.normalized_distance, dtype=np.float64)
+    return cast(_Matrix, np.where(different, 1.0, distances).tolist())
 
 
-def _label(node: TableNode, structure_only: bool) -> tuple[str, int, int, tuple[str, ...]]:
-    return node.tag, node.colspan, node.rowspan, () if structure_only else node.content
+def _as_text(tokens: tuple[str, ...], letters: dict[str, str]) -> str:
+    """Tokens as a string, an inline tag as one private code point."""
+    if all(len(token) == 1 for token in tokens):
+        return "".join(tokens)
+    return "".join(
+        token if len(token) == 1 else letters.setdefault(token, chr(0xF0000 + len(letters))) for token in tokens
+    )
 
 
 def _elements_below(root: TableNode) -> int:

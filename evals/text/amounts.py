@@ -10,7 +10,9 @@ from collections import Counter
 
 from tliveomni_eval.evals.text.spoken_numbers import COUNTED_GOODS
 
-_DIGIT = re.compile("[0-9]")
+_ANY_MONEY = re.compile(
+    r"[0-9],[0-9]{3}|[0-9] ?[块圆元]|[0-9] ?(?:rmb|cny|yuan|dollar|bucks|usd|美)|(?:[¥$民币]|rmb|cny) ?[0-9]"
+)
 _NUMBER = r"[0-9]+(?:\.[0-9]+)?"
 _THOUSANDS = re.compile(r"(?<![0-9.,])[0-9]{1,3}(?:,[0-9]{3})+(?![0-9,])")
 _YUAN_AND_TENTHS = re.compile(
@@ -35,7 +37,7 @@ def canonical_amounts(text: str) -> str:
     >>> canonical_amounts("原价¥1,299.00，现在129块9，9块9包邮，3块5")
     '原价1299元，现在129.9元，9.9元包邮，3.5元'
     """
-    if not _DIGIT.search(text):
+    if not _ANY_MONEY.search(text):
         return text
     text = _THOUSANDS.sub(lambda match: match.group().replace(",", ""), text)
     text = _YUAN_AND_TENTHS.sub(lambda match: f"{match[1]}.{match[2] or match[4]}{match[3] or ''}元", text)

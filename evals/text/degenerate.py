@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -32,8 +33,8 @@ def repeated_share(tokens: Sequence[str]) -> float:
 
 def is_repetitive(reference: Sequence[str], hypothesis: Sequence[str]) -> bool:
     """Whether at least half of the hypothesis is one loop, and the reference is not like that itself."""
-    # A loop of four repeats that fills half of a text leaves at most 5/8 of its tokens distinct.
-    if len(set(hypothesis)) > len(hypothesis) * 5 / 8:
+    # A loop of four repeats that fills half of a text leaves at most 5/8 of its neighbouring pairs distinct.
+    if len(set(pairwise(hypothesis))) > len(hypothesis) * 5 / 8:
         return False
     return repeated_share(hypothesis) >= _MIN_SHARE > repeated_share(reference)
 

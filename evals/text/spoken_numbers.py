@@ -20,6 +20,7 @@ COUNTED_GOODS = r"(?:[个件瓶盒袋支片只套双条斤克升台本杯箱组�
 """Behind 九块九 and a number: goods are counted (九块九三件), the number is no part of the price."""
 
 _ZH_RUN = re.compile(rf"(?:[{_DIGIT}十幺]|两(?=[百千万亿]))(?:[{_DIGIT}幺十百千万亿]|(?<=[百千万亿零])两(?=[百千万]))*")
+_ANY_NUMBER = re.compile(rf"[0-9{_DIGIT}幺十百两]")
 _LONE_TWO = re.compile(rf"(?<![0-9{_DIGIT}十百千万亿几半])两(?=[{MEASURE_WORDS}块元点])")
 _DIGIT_AND_UNIT = re.compile(r"(?<![0-9.])([0-9]{1,12}(?:\.[0-9]{1,8})?)([百千万亿])(?![0-9百千万亿])")
 _POINT = re.compile(r"(?<=[0-9])点(?=[0-9])")
@@ -61,6 +62,7 @@ _EN_TENS = {
 }
 _EN_SCALES = {"thousand": 10**3, "million": 10**6}
 _EN_WORD = "|".join([*sorted(_EN_ONES, key=len, reverse=True), *_EN_TENS, "hundred", *_EN_SCALES])
+_ANY_WORD = re.compile("[a-z]{3}")
 _EN_RUN = re.compile(
     rf"(?<![a-z0-9'])(?:{_EN_WORD})(?:(?:[ -]|[ ]and[ ]|[ ]point[ ])(?:{_EN_WORD})(?![a-z0-9']))*(?![a-z0-9'])"
 )
@@ -76,6 +78,8 @@ def chinese_numbers_to_digits(text: str) -> str:
     >>> chinese_numbers_to_digits("两千零一十二台，三点五折，一百二")
     '2012台，3.5折，120'
     """
+    if not _ANY_NUMBER.search(text):
+        return text
     text = _TENTHS_THEN_COUNT.sub(r"\1 ", text)
     text = _ZH_RUN.sub(_chinese_run, text)
     text = _LONE_TWO.sub("2", text)
@@ -94,6 +98,8 @@ def english_numbers_to_digits(text: str) -> str:
     >>> english_numbers_to_digits("one hundred and twenty-nine point five, nineteen ninety nine, a one zero two")
     '129.5, 19 99, a 102'
     """
+    if not _ANY_WORD.search(text):
+        return text
     return _EN_RUN.sub(lambda match: _english_run(re.split(r"[ -]", match.group())), text)
 
 
