@@ -11,6 +11,7 @@ Run as `python -m tliveomni_eval.model_adapters.nano.build_tokenizer OUT`.
 from __future__ import annotations
 
 import argparse
+import json
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -47,6 +48,7 @@ TABLE_RULINGS: tuple[str, ...] = (" |\n| ", " | ", "| ", " |", "---")
 """Pieces of a Markdown table, longest first."""
 
 _PRE_TOKEN = r" \|\n\| | \| |\| | \||---| ?[A-Za-z]+|[^\x00-\x7F]|\p{N}|[\r\n]|[^\r\n]"
+TOKENIZER_FILE = "tokenizer.json"
 _CHINESE_PHRASE = re.compile(r"[\u4e00-\u9fff]{4,}")
 
 _CHAT_TEMPLATE = """\
@@ -148,20 +150,19 @@ def special_token_ids(tokenizer: Any) -> dict[str, int]:
     return {token: int(tokenizer.token_to_id(token)) for token in SPECIAL_TOKENS}
 
 
-def wrap_for_transformers(tokenizer: Any) -> Any:
-    """The tokenizer as a `PreTrainedTokenizerFast` with the chat template, `<|im_end|>` as end of sequence."""
-    from transformers import PreTrainedTokenizerFast
+def tokenizer_config() -> dict[str, Any]:
+    """`tokenizer_config.json`: a plain fast tokenizer, `<|im_end|>` ends a sequence.
 
-    wrapped = PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        eos_token="<|im_end|>",
-        pad_token="<|endoftext|>",
-        additional_special_tokens=[t for t in SPECIAL_TOKENS if t not in ("<|im_end|>", "<|endoftext|>")],
-        clean_up_tokenization_spaces=False,
-        model_max_length=131_072,
-    )
-    wrapped.chat_template = chat_template()
-    return wrapped
+    Written by hand, because what transformers 5 saves (`extra_special_tokens` as a list) transformers 4 cannot read.
+    """
+    return {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "eos_token": "<|im_end|>",
+        "pad_token": "<|endoftext|>",
+        "additional_special_tokens": [t for t in SPECIAL_TOKENS if t not in ("<|im_end|>", "<|endoftext|>")],
+        "clean_up_tokenization_spaces": False,
+        "model_max_length": 131_072,
+    }
 
 
 def default_tokenizer() -> Any:
@@ -171,13 +172,29 @@ def default_tokenizer() -> Any:
     return build_tokenizer(alphabet(), prompts())
 
 
+def run_tokenizer(folder: Path) -> Any:
+    """The tokenizer that a training run left in its folder: its ids must outlive changes of the generator.
+
+    Raises:
+        FileNotFoundError: If the folder has none.
+    """
+    from tokenizers import Tokenizer
+
+    path = folder / TOKENIZER_FILE
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} is missing; weights are useless without the tokenizer they were trained with")
+    return Tokenizer.from_file(str(path))
+
+
 def main() -> None:
     """Writes the tokenizer files to a folder."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("out", type=Path, help="folder to write tokenizer.json and tokenizer_config.json to")
     arguments = parser.parse_args()
     tokenizer = default_tokenizer()
-    wrap_for_transformers(tokenizer).save_pretrained(arguments.out)
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    tokenizer.save(str(arguments.out / TOKENIZER_FILE))
+    (arguments.out / "tokenizer_config.json").write_text(json.dumps(tokenizer_config(), indent=2), encoding="utf-8")
     print(f"{tokenizer.get_vocab_size()} tokens ({embedding_rows(tokenizer)} embedding rows) in {arguments.out}")
 
 

@@ -1,7 +1,7 @@
 """Writes a checkpoint folder that transformers' `AutoProcessor` and vLLM load as a stock Qwen3-VL.
 
 `python -m tliveomni_eval.model_adapters.nano.export --random-init OUT` writes untrained weights;
-`--state FOLDER` writes the weights that a training run left in `FOLDER`.
+`--state FOLDER` writes the averaged weights and the tokenizer that a training run left in `FOLDER`.
 """
 
 from __future__ import annotations
@@ -23,11 +23,13 @@ from .architecture import (
     parameter_counts,
 )
 from .build_tokenizer import (
+    TOKENIZER_FILE,
     chat_template,
     default_tokenizer,
     embedding_rows,
+    run_tokenizer,
     special_token_ids,
-    wrap_for_transformers,
+    tokenizer_config,
 )
 
 _IMAGE_PROCESSING = {
@@ -42,6 +44,19 @@ _IMAGE_PROCESSING = {
     "do_normalize": True,
     "do_convert_rgb": True,
 }
+
+
+_EMPTY_KEYS = (
+    "_name_or_path",
+    "chunk_size_feed_forward",
+    "id2label",
+    "is_encoder_decoder",
+    "label2id",
+    "output_attentions",
+    "output_hidden_states",
+    "problem_type",
+    "return_dict",
+)
 
 
 def image_preprocessor_config() -> dict[str, Any]:
@@ -87,8 +102,8 @@ def export_checkpoint(model: Any, tokenizer: Any, folder: Path) -> None:
     from safetensors.torch import save_file
 
     folder.mkdir(parents=True, exist_ok=True)
-    wrapped = wrap_for_transformers(tokenizer)
-    wrapped.save_pretrained(folder)
+    tokenizer.save(str(folder / TOKENIZER_FILE))
+    write_json(folder / "tokenizer_config.json", tokenizer_config())
     (folder / "chat_template.jinja").write_text(chat_template(), encoding="utf-8")
     write_json(folder / "chat_template.json", {"chat_template": chat_template()})
     write_json(folder / "preprocessor_config.json", image_preprocessor_config())
@@ -103,11 +118,7 @@ def export_checkpoint(model: Any, tokenizer: Any, folder: Path) -> None:
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
     (folder / "model.safetensors").chmod(0o644)
 
-    config = model.config.to_dict()
-    config["dtype"] = "bfloat16"
-    for section in ("text_config", "vision_config"):
-        config[section]["dtype"] = "bfloat16"
-    write_json(folder / "config.json", config)
+    write_json(folder / "config.json", _published_config(model.config))
     ids = special_token_ids(tokenizer)
     write_json(
         folder / "generation_config.json",
@@ -117,6 +128,18 @@ def export_checkpoint(model: Any, tokenizer: Any, folder: Path) -> None:
             "pad_token_id": ids["<|endoftext|>"],
         },
     )
+
+
+def _published_config(config: Any) -> dict[str, Any]:
+    """The configuration as JSON values, in bfloat16, without keys that say nothing about this model."""
+    values: dict[str, Any] = config.to_dict()
+    for section in (values, values["text_config"], values["vision_config"]):
+        for key in _EMPTY_KEYS:
+            section.pop(key, None)
+        section["dtype"] = "bfloat16"
+    for section in (values["text_config"], values["vision_config"]):
+        section.pop("architectures", None)
+    return values
 
 
 def load_training_state(model: Any, folder: Path) -> None:
@@ -157,7 +180,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="of the untrained weights")
     parser.add_argument("out", type=Path, help="checkpoint folder to write")
     arguments = parser.parse_args()
-    tokenizer = default_tokenizer()
+    tokenizer = default_tokenizer() if arguments.state is None else run_tokenizer(arguments.state)
     model = untrained_model(NanoDimensions(), tokenizer, arguments.seed)
     if arguments.state is not None:
         load_training_state(model, arguments.state)

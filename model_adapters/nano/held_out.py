@@ -71,7 +71,7 @@ def _batches(
         groups[example.pixels.shape, example.slices["field"] == "table"].append(example)
     for (_, is_table), members in groups.items():
         for start in range(0, len(members), batch_size):
-            yield (160 if is_table else 48), members[start : start + batch_size]
+            yield (104 if is_table else 40), members[start : start + batch_size]
 
 
 @torch.no_grad()
@@ -108,10 +108,9 @@ def greedy_ids(
     vision: VisionOutput = vision_forward(weights, config, shape, pixels)
     rows = torch.arange(batch, device=device)
     done = torch.zeros(batch, dtype=torch.bool, device=device)
-    shortest = int(lengths.max())
     for step in range(most_tokens):
-        used = min(longest, shortest + step)
-        logits = text_forward(weights, config, shape, prefix, vision, tail[:, :used])
+        # Always the full length: attention kernels are planned anew for every new shape, which costs far more.
+        logits = text_forward(weights, config, shape, prefix, vision, tail)
         chosen = logits[rows, lengths + step - 1].argmax(-1)
         tail[rows, lengths + step] = torch.where(done, 0, chosen)
         done |= chosen == encoder.end_id

@@ -23,7 +23,7 @@ import yaml
 
 from . import ocr_source
 from .architecture import NanoDimensions, parameter_counts
-from .build_tokenizer import default_tokenizer
+from .build_tokenizer import TOKENIZER_FILE, default_tokenizer, run_tokenizer
 from .cuda_graphs import CapturedCall, capture
 from .curriculum import Schedule, draw_shape_classes
 from .export import untrained_model
@@ -100,7 +100,8 @@ class Training:
         self.settings, self.arguments, self.log, self.started = settings, arguments, log, started
         self.schedule = Schedule.from_mapping(settings["schedule"])
         self.rng = np.random.default_rng(settings["seed"] + round(1000 * arguments.progress[0]))
-        tokenizer = default_tokenizer()
+        tokenizer = default_tokenizer() if arguments.resume is None else run_tokenizer(arguments.resume)
+        tokenizer.save(str(arguments.out / TOKENIZER_FILE))
         self.encoder = PromptEncoder(tokenizer)
         self.model = untrained_model(NanoDimensions.from_mapping(settings["model"]), tokenizer, settings["seed"])
         self.config = self.model.config
@@ -165,7 +166,9 @@ class Training:
             self.state.add_gradients(loss)
             latest.copy_(loss.detach())
 
-        return GraphedClass(shape_class, capture(shape_class.pool, add_gradients, self.device, memory_pool), latest)
+        call = capture(shape_class.pool, add_gradients, self.device, memory_pool)
+        latest.zero_()  # the warm-up saw empty pools
+        return GraphedClass(shape_class, call, latest)
 
     @property
     def minutes(self) -> float:
