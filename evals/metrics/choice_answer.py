@@ -157,6 +157,9 @@ _ANOTHER = re.compile(
 )
 _CLOSED = re.compile(r"[\s]*[)\]}>】」\"'”’]")
 _ENDS_HERE = re.compile(r"\s*(?:$|[\n.,;:!?。、(\[]|-+\s|—)")
+_DOT_INSIDE = re.compile(r"\.\w")
+_SMALL_LABEL = re.compile(r"[a-z][.:、]\s")
+_ENUMERATED = re.compile(r"(?<![A-Za-z0-9])([A-Z])\s*[)\].:、]")
 _JOINED = re.compile(r"[+#%&°/]|-\w|['’][a-z]|\.\d")
 _FOLLOWS_A_LETTER = re.compile(
     r"\s+(?:because|since|as|for|given|which|is|in|by|but|so|due|according|from|based|where|here|not|rather|instead|with\s+the)\b",
@@ -282,7 +285,7 @@ def _is_letter(text: str, place: int, options: OptionTexts) -> bool:
         return False
     if _CLOSED.match(rest) or not rest:
         return True
-    if letter.islower() and re.match(r"\.\w", rest):
+    if letter.islower() and _DOT_INSIDE.match(rest):
         return False
     if _ENDS_HERE.match(rest) or _FOLLOWS_A_LETTER.match(rest):
         return True
@@ -305,7 +308,7 @@ def _labelled(text: str, options: OptionTexts) -> _Reading | None:
     if len(labels) > 1 or len(bare) > 1:
         return _CONFLICT if _begins_with_label(text) else None
     if labels and _begins_with_label(text):
-        if all(_enumerates(text, letter) for letter in options.letters):
+        if set(options.letters) <= set(_ENUMERATED.findall(text)):
             return _CONFLICT
         return _existing(labels.pop(), options, "label")
     pair = _LETTER_AND_TEXT.match(text)
@@ -327,12 +330,8 @@ def _labels(text: str, options: OptionTexts) -> Iterator[str]:
     for found in _LABEL.finditer(text):
         letter = found[1]
         is_small = letter.islower() and found[0].rstrip()[-1:] not in ")]"
-        if not is_small or (letter.upper() in options.letters and re.match(r"[a-z][.:、]\s", text[found.start() :])):
+        if not is_small or (letter.upper() in options.letters and _SMALL_LABEL.match(text, found.start())):
             yield letter.upper()
-
-
-def _enumerates(text: str, letter: str) -> bool:
-    return re.search(rf"(?<![A-Za-z0-9]){letter}\s*[)\].:、]", text) is not None
 
 
 def _begins_with_label(text: str) -> bool:

@@ -243,16 +243,17 @@ def circular_report(answers: Iterable[RotationAnswer]) -> CircularReport:
         else:
             missing.append(question)
     requests = [item for group in whole for item in group]
+    right = [all(item.hit for item in group) for group in whole]
     chosen = Counter(item.chosen or "unparsed" for item in requests)
     return CircularReport(
-        circular=_count(all(item.hit for item in group) for group in whole),
+        circular=_count(right),
         vanilla=_count(group[0].hit for group in whole),
         consistency=_count(_is_consistent(group) for group in whole),
         by_position=_counts_by((item.answer, item.hit) for item in requests),
         position_bias=_position_bias(whole),
         chosen_share={letter: count / len(requests) for letter, count in chosen.items()},
-        by_category=_counts_by((group[0].category, all(item.hit for item in group)) for group in whole),
-        by_l2_category=_counts_by((group[0].l2_category, all(item.hit for item in group)) for group in whole),
+        by_category=_counts_by(zip((group[0].category for group in whole), right, strict=True)),
+        by_l2_category=_counts_by(zip((group[0].l2_category for group in whole), right, strict=True)),
         unparsed=_count(item.chosen is None for item in requests),
         missing=tuple(sorted(missing)),
     )

@@ -76,5 +76,7 @@ def read_output(output: str | None, *, keep: Literal["start", "end"] = "start") 
 
 def _unified(text: str) -> str:
     """NFKC in pieces, because its time grows with the square of a run of combining marks."""
+    if len(text) <= _PIECE:
+        return unicodedata.normalize("NFKC", text).translate(_UNICODE_DASHES)
     pieces = (text[start : start + _PIECE] for start in range(0, len(text), _PIECE))
     return "".join(unicodedata.normalize("NFKC", piece) for piece in pieces).translate(_UNICODE_DASHES)

@@ -145,6 +145,8 @@ def named_option(text: str, options: OptionTexts) -> str | None:
 def _named(text: str, options: OptionTexts) -> Iterable[str]:
     remaining = text
     for option, pattern in options.patterns:
+        if option not in remaining:
+            continue
         for found in pattern.finditer(remaining):
             before = text[max(0, found.start() - 24) : found.start()]
             if not _NEGATED_BEFORE.search(before) and not _NEGATED_AFTER.match(text, found.end()):

@@ -95,19 +95,22 @@ _NO_ANSWER = re.compile(
     re.IGNORECASE,
 )
 
+_KEY_JOINTS = re.compile(r"[\s_-]+")
 _START_KEYS = (
     "start",
-    "start_time",
     "starttime",
-    "start_s",
-    "t_start",
+    "startsec",
+    "startseconds",
+    "startsat",
+    "tstart",
+    "starts",
     "begin",
+    "begintime",
     "from",
-    "开始",
-    "开始时间",
-    "起始时间",
 )
-_END_KEYS = ("end", "end_time", "endtime", "end_s", "t_end", "finish", "to", "结束", "结束时间", "终止时间")
+_START_KEYS_ZH = ("开始", "开始时间", "起始时间")
+_END_KEYS = ("end", "endtime", "endsec", "endseconds", "endsat", "tend", "ends", "finish", "finishtime", "to")
+_END_KEYS_ZH = ("结束", "结束时间", "终止时间")
 _SCORE_KEYS = ("score", "confidence", "probability", "置信度")
 
 
@@ -179,9 +182,9 @@ def _says_none(value: Any) -> bool:
 
 def _spans_in_json(value: Any, time_format: TimeFormat, scored: bool) -> Iterable[PredictedSpan]:
     if isinstance(value, dict):
-        fields = {str(key).strip().lower(): item for key, item in value.items()}
+        fields = {_KEY_JOINTS.sub("", str(key)).lower(): item for key, item in value.items()}
         score = _first(fields, _SCORE_KEYS)
-        pair = (_first(fields, _START_KEYS), _first(fields, _END_KEYS))
+        pair = (_first(fields, _START_KEYS + _START_KEYS_ZH), _first(fields, _END_KEYS + _END_KEYS_ZH))
         span = _span_of(pair[0], pair[1], score, time_format)
         if span is not None:
             yield span
