@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -105,13 +108,26 @@ def command(
     if len(to_stdout) > 1:
         raise click.UsageError(f"{' and '.join(to_stdout)} cannot both go to standard output", ctx)
 
-    from tliveomni_eval.evals.gate.gate import gate_candidates
+    with _without_garbage_collection():
+        from tliveomni_eval.evals.gate.gate import gate_candidates
 
-    report = gate_candidates(baseline, candidates, policy, noise=noise, allow=allow, tasks=tasks or None)
+        report = gate_candidates(baseline, candidates, policy, noise=noise, allow=allow, tasks=tasks or None)
     _write_files(report, json_path, junit_path, markdown_path)
     if not to_stdout:
         _print(report, show_all)
     return report.exit_status
+
+
+@contextmanager
+def _without_garbage_collection() -> Iterator[None]:
+    """Logs are trees without cycles: the collector finds nothing in them and takes a quarter of the time of reading."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 @command.command("init")

@@ -36,6 +36,32 @@ class _GrowingCategories:
         self.positions.append(position)
         self.codes.append(self.index.setdefault(value, len(self.index)))
 
+    def categories(self, n: int) -> Categories:
+        """The attribute over all n samples."""
+        codes: NDArray[np.int32] = np.full(n, -1, np.int32)
+        codes[np.frombuffer(self.positions, np.int64)] = np.frombuffer(self.codes, np.int32)
+        return Categories(codes, tuple(self.index))
+
+
+class _GrowingCounts:
+    """One metric while it grows, without the samples that lack it."""
+
+    __slots__ = ("den", "num", "payloads", "positions")
+
+    def __init__(self) -> None:
+        self.positions = array("q")
+        self.num = array("d")
+        self.den = array("d")
+        self.payloads: dict[int, Any] = {}
+
+    def add(self, position: int, counts: SampleCounts) -> None:
+        """Records the counts of one sample."""
+        self.positions.append(position)
+        self.num.append(counts.num)
+        self.den.append(counts.den)
+        if counts.payload is not None:
+            self.payloads[position] = counts.payload
+
 
 class SampleColumns:
     """Columns while they grow, one entry a sample.
@@ -43,15 +69,15 @@ class SampleColumns:
     Attributes:
         path: The log.
         keys: Key of each sample (id or `doc_id`) to its position.
-        counts: Metric name to position and counts of each sample that has the metric.
+        counts: Metric name to the counts of the samples that have it.
         refused: Metric name to the first value that cannot be counted.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.keys: dict[Any, int] = {}
-        self.clusters: list[str] = []
-        self.statuses: list[str] = []
+        self.clusters = _GrowingCategories()
+        self.statuses = _GrowingCategories()
         self.slices: dict[str, _GrowingCategories] = defaultdict(_GrowingCategories)
         self.target_hashes = array("Q")
         self.prompt_hashes = array("Q")
@@ -59,14 +85,14 @@ class SampleColumns:
         self.line_numbers = array("q")
         self.line_offsets = array("q")
         self._last_prompt: tuple[Any, int] = (None, 0)
-        self.counts: dict[str, list[tuple[int, SampleCounts]]] = defaultdict(list)
+        self.counts: dict[str, _GrowingCounts] = defaultdict(_GrowingCounts)
         self.refused: dict[str, LogError] = {}
 
     def add_sample(self, key: Any, line: JsonLine, status: str) -> int:
         """Adds a sample and returns its position."""
         position = len(self.keys)
         self.keys[key] = position
-        self.statuses.append(status)
+        self.statuses.add(position, status)
         row = line.value
         prompt = row.get("prompt_hash") or row.get("input", row.get("arguments"))
         target_hash = _hash64(row.get("target"))
@@ -108,16 +134,11 @@ class SampleColumns:
         num, den = np.zeros(n), np.zeros(n)
         present = np.zeros(n, dtype=bool)
         counts = self.counts[name]
-        positions = np.fromiter((position for position, _ in counts), np.intp, len(counts))
-        num[positions] = [count.num for _, count in counts]
-        den[positions] = [count.den for _, count in counts]
+        positions = np.frombuffer(counts.positions, np.int64)
+        num[positions], den[positions] = np.frombuffer(counts.num), np.frombuffer(counts.den)
         present[positions] = True
-        payloads: list[Any] | None = None
-        if any(count.payload is not None for _, count in counts):
-            payloads = [None] * n
-            for position, count in counts:
-                payloads[position] = count.payload
-        return MetricColumn(num, den, present, higher_is_better, None if payloads is None else tuple(payloads))
+        payloads = tuple(map(counts.payloads.get, range(n))) if counts.payloads else None
+        return MetricColumn(num, den, present, higher_is_better, payloads)
 
     def slice_categories(self) -> dict[str, Categories]:
         """Attribute to the value of each sample."""
@@ -130,9 +151,7 @@ class SampleColumns:
                     self.path,
                     self.line_numbers[values.positions[0]],
                 )
-            codes: NDArray[np.int32] = np.full(len(self.keys), -1, np.int32)
-            codes[np.frombuffer(values.positions, np.int64)] = np.frombuffer(values.codes, np.int32)
-            found[attribute] = Categories(codes, tuple(values.index))
+            found[attribute] = values.categories(len(self.keys))
         return found
 
 

@@ -58,9 +58,9 @@ def read_sample_log(log: LogFile, results: ResultsFile) -> TaskLog:
         metrics=usable,
         refused_metrics=dict(columns.refused),
         ids=ids,
-        clusters=Categories.of(columns.clusters if log_format == "tlive" else ids),
+        clusters=columns.clusters.categories(len(ids)) if log_format == "tlive" else Categories.of(ids),
         slices=columns.slice_categories(),
-        statuses=Categories.of(columns.statuses),
+        statuses=columns.statuses.categories(len(ids)),
         target_hashes=np.frombuffer(columns.target_hashes, np.uint64),
         prompt_hashes=np.frombuffer(columns.prompt_hashes, np.uint64),
         line_numbers=np.frombuffer(columns.line_numbers, np.int64),
@@ -89,7 +89,7 @@ def _read_records(lines: Iterable[JsonLine], columns: SampleColumns) -> None:
         if status not in STATUSES:
             raise LogError(f"record.status must be one of {', '.join(STATUSES)}, got {status!r}", path, line.number)
         position = columns.add_sample(sample_id, line, status)
-        columns.clusters.append(_text(record, "cluster", path, line.number))
+        columns.clusters.add(position, _text(record, "cluster", path, line.number))
         slices = record.get("slices", {})
         if not isinstance(slices, dict):
             raise LogError(f"record.slices must be an object, got {str(slices)[:60]!r}", path, line.number)
@@ -100,7 +100,7 @@ def _read_records(lines: Iterable[JsonLine], columns: SampleColumns) -> None:
             if name not in _RESERVED:
                 counts = declared_counts(name, value, sample_id, path, line.number)
                 if counts is not None:
-                    columns.counts[name].append((position, counts))
+                    columns.counts[name].add(position, counts)
 
 
 def _read_foreign_samples(
@@ -139,7 +139,7 @@ def _read_foreign_samples(
             except LogError as error:
                 columns.refused.setdefault(name + suffix, error)
             else:
-                columns.counts[name + suffix].append((position, counts))
+                columns.counts[name + suffix].add(position, counts)
 
 
 def _foreign_metric_names(row: Mapping[str, Any], listed: tuple[str, ...]) -> Iterable[str]:
