@@ -57,7 +57,7 @@ quantize: quantize-environment
 	@for recipe in $(RECIPES); do \
 	  $(QUANTIZE_BIN)/tlive quantize --model $(CHECKPOINTS)/bf16 --recipe $$recipe --out $(CHECKPOINTS)/$$recipe || exit $$?; \
 	done
-	$(QUANTIZE_BIN)/python -m tliveomni_eval.model_adapters.nano.checkpoints $(RECIPES)
+	$(QUANTIZE_BIN)/python -m tliveomni_eval.model_adapters.nano.embedded_checkpoints $(RECIPES)
 
 quantize-environment: $(QUANTIZE_VENV)/.ready
 
@@ -70,3 +70,11 @@ $(QUANTIZE_VENV)/.ready: pyproject.toml requirements-quantize.txt
 
 clean:
 	rm -rf $(VENV) build runs
+
+# Error rates, coverage and power of the release gate, with their plot: about ten minutes on two idle cores.
+.PHONY: simulate benchmark-gate
+simulate: setup
+	$(BIN)/python tests/simulation/simulate.py --output docs
+
+benchmark-gate: setup
+	$(BIN)/python tests/benchmarks/gate_speed.py

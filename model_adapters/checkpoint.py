@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tliveomni_eval.evals.errors import UserError
-from tliveomni_eval.model_adapters.nano.checkpoints import checkpoint_path
+from tliveomni_eval.model_adapters.nano.embedded_checkpoints import checkpoint_path
 
 DEFAULT_VARIANT = "bf16"
 

@@ -12,7 +12,7 @@ import click
 def command(as_json: bool) -> None:
     """List our lmms-eval models and the embedded checkpoints by variant."""
     from tliveomni_eval.model_adapters.model_index import MODELS
-    from tliveomni_eval.model_adapters.nano.checkpoints import VARIANTS, checkpoint_path
+    from tliveomni_eval.model_adapters.nano.embedded_checkpoints import VARIANTS, checkpoint_path
 
     sizes = {}
     for variant in VARIANTS:

@@ -116,4 +116,4 @@ def ratio(items: list[dict[str, Any]]) -> float:
 
 def answered_share(records: list[dict[str, Any]]) -> float:
     """lmms-eval aggregation of `record`: the share of samples whose output could be scored as it is."""
-    return sum(item["status"] == "ok" for item in records) / len(records)
+    return sum(bool(item["status"] == "ok") for item in records) / len(records)

@@ -40,7 +40,11 @@ class _TaskLoader(yaml.SafeLoader):
     """Reads a task's YAML as data: `!function` stays a name."""
 
 
-_TaskLoader.add_constructor("!function", lambda loader, node: loader.construct_scalar(node))  # type: ignore[no-untyped-call]
+def _function_name(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> str:
+    return str(loader.construct_scalar(node))
+
+
+_TaskLoader.add_constructor("!function", _function_name)
 
 
 def read_task_index(folder: Path = TASK_FOLDER) -> dict[str, TaskEntry]:

@@ -204,8 +204,8 @@ class _RunFile:
     def finish(self, exit_status: int, error: str | None) -> None:
         """Note how the run ended."""
         if "checkpoint" in self._fields:
-            ended = {"end": datetime.now(UTC), "exit_status": exit_status, "error": error}
-            RunInfo(**self._fields, **ended).write(self._folder)
+            self._fields |= {"end": datetime.now(UTC), "exit_status": exit_status, "error": error}
+            RunInfo(**self._fields).write(self._folder)
 
 
 def _portable(folder: Path) -> str:

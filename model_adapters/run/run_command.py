@@ -69,7 +69,7 @@ def _specifications(
     tasks: str, variants: str, checkpoints: tuple[str, ...], out: Path, limit: int | None, model_args: str
 ) -> list[RunSpecification]:
     from tliveomni_eval.evals.errors import UserError, unknown_name_message
-    from tliveomni_eval.model_adapters.nano.checkpoints import VARIANTS
+    from tliveomni_eval.model_adapters.nano.embedded_checkpoints import VARIANTS
     from tliveomni_eval.model_adapters.run.run_specification import RunSpecification
     from tliveomni_eval.tasks.data_location import data_folder
     from tliveomni_eval.tasks.manifest import load_samples

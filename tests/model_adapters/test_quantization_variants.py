@@ -7,7 +7,7 @@ import json
 import pytest
 from safetensors import safe_open
 from tliveomni_eval.evals.logs.checkpoint_fingerprint import fingerprint_checkpoint
-from tliveomni_eval.model_adapters.nano.checkpoints import (
+from tliveomni_eval.model_adapters.nano.embedded_checkpoints import (
     CHECKPOINT_FOLDER,
     VARIANTS,
     checkpoint_path,

@@ -1,7 +1,7 @@
 """Where the embedded checkpoints are, and whether their files are the ones that were published.
 
 `checkpoints/checkpoints.json` records the sha256 of every file of every variant. After writing a variant's folder,
-`python -m tliveomni_eval.model_adapters.nano.checkpoints record VARIANT` records it; `verify` checks all.
+`python -m tliveomni_eval.model_adapters.nano.embedded_checkpoints record VARIANT` records it; `verify` checks all.
 """
 
 from __future__ import annotations
