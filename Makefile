@@ -57,7 +57,7 @@ quantize: quantize-environment
 	@for recipe in $(RECIPES); do \
 	  $(QUANTIZE_BIN)/tlive quantize --model $(CHECKPOINTS)/bf16 --recipe $$recipe --out $(CHECKPOINTS)/$$recipe || exit $$?; \
 	done
-	$(QUANTIZE_BIN)/python -m tliveomni_eval.model_adapters.nano.embedded_checkpoints $(RECIPES)
+	$(QUANTIZE_BIN)/python -m tliveomni_eval.model_adapters.nano.embedded_checkpoints record $(RECIPES)
 
 quantize-environment: $(QUANTIZE_VENV)/.ready
 

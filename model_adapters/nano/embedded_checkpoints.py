@@ -7,11 +7,12 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import hashlib
 import json
 import sys
 from pathlib import Path
+
+from tliveomni_eval.evals.errors import UserError, unknown_name_message
 
 CHECKPOINTS_FOLDER = Path(__file__).with_name("checkpoints")
 RECORD_NAME = "checkpoints.json"
@@ -19,15 +20,14 @@ VARIANTS: tuple[str, ...] = ("bf16", "w8a8", "w4a16", "fp8", "w4naive")
 """Precisions that nano is published in."""
 
 
-class CheckpointError(ValueError):
+class CheckpointError(UserError):
     """A variant is unknown or absent, or its files are not the published ones."""
 
 
 def _known_variant(variant: str) -> str:
     if variant in VARIANTS:
         return variant
-    nearest = difflib.get_close_matches(variant.lower(), VARIANTS, n=1, cutoff=0.0)
-    raise CheckpointError(f"unknown variant {variant!r}; the nearest is {nearest[0]!r}; known: {', '.join(VARIANTS)}")
+    raise CheckpointError(unknown_name_message("variant", variant, VARIANTS))
 
 
 def checkpoint_path(variant: str, folder: Path = CHECKPOINTS_FOLDER) -> Path:
