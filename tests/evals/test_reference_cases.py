@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from tliveomni_eval.evals.metrics.anls import anls
 from tliveomni_eval.evals.metrics.edit_similarity import edit_similarity
@@ -26,6 +27,10 @@ from tliveomni_eval.evals.metrics.table import parse_table
 from tliveomni_eval.evals.metrics.teds import teds
 from tliveomni_eval.evals.metrics.token_errors import token_errors
 from tliveomni_eval.evals.record import Counts
+from tliveomni_eval.evals.statistics.cluster_values import loss_of
+from tliveomni_eval.evals.statistics.comparison import interval_verdict
+from tliveomni_eval.evals.statistics.inference import compare_slices
+from tliveomni_eval.evals.statistics.paired_slices import PairedSums
 from tliveomni_eval.evals.text.normalizer import normalize_transcript
 from tliveomni_eval.evals.text.tokens import tokenize
 
@@ -174,10 +179,54 @@ def timed_streams(segments: list[Any]) -> list[TimedTokens]:
     ]
 
 
+def score_quant_gate_row(row: Row) -> Any:
+    given, metric = row["input"], row["metric"]
+    if metric == "paired binary":
+        return paired_binary_row(given)
+    if metric == "recovery":
+        recovery = 1 - loss_of(given["base"], given["compressed"], "relative")
+        return {"raw": recovery, "strict_pass": recovery >= given["threshold"] - 1e-12}
+    if "damage_ci" in given:
+        verdict = interval_verdict(*given["damage_ci"], given["max_drop"])
+    else:
+        ones = np.ones(len(given["base"]))
+        paired = PairedSums.of(given["base"], ones, given["cand"], ones)
+        verdict = compare_slices(paired, budget=given["max_drop"], loss_kind="absolute")[0].verdict
+    return "INSUFFICIENT_EVIDENCE" if verdict == "INCONCLUSIVE" else verdict
+
+
+def paired_binary_row(given: Row) -> Row:
+    cells = [given["both"], given["base_only_correct"], given["cand_only_correct"]]
+    cells.append(given["n"] - sum(cells))
+    ones = np.ones(given["n"])
+    paired = PairedSums.of(np.repeat([1.0, 1, 0, 0], cells), ones, np.repeat([1.0, 0, 1, 0], cells), ones)
+    # A one-sided test at 5 % is the upper end of a two-sided interval at 90 %.
+    absolute = compare_slices(paired, loss_kind="absolute", confidence=0.90)[0]
+    relative = compare_slices(paired)[0]
+    return {
+        "delta": -absolute.loss,
+        "flips": absolute.flip_rate,
+        "mcnemar_exact_two_sided": absolute.mcnemar_p,
+        "mcnemar_exact_one_sided_degradation": absolute.mcnemar_p_degradation,
+        "lmms_paired_ttest": {
+            "mean_diff": -absolute.loss,
+            "t_stat": -absolute.standardised_loss * math.sqrt(given["n"] - 1),
+        },
+        "nemo": {
+            "n_discordant": absolute.worsened + absolute.improved,
+            "p_value": absolute.mcnemar_p_degradation,
+            "effect_size": absolute.loss,
+        },
+        "noninferior_at_abs_1p5pt": absolute.verdict == "PASS",
+        "recovery": 1 - relative.loss,
+    }
+
+
 CASE_SCORERS: dict[str, Callable[[Row], Any]] = {
     "contextual_asr.jsonl": score_contextual_asr_row,
     "diarization.jsonl": score_diarization_row,
     "ocr.jsonl": score_ocr_row,
+    "quant_gate.jsonl": score_quant_gate_row,
 }
 
 
