@@ -16,6 +16,8 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
     "run": ("tliveomni_eval.model_adapters.run.run_command", "Evaluate one or more variants, one process each."),
     "gate": ("tliveomni_eval.evals.gate.gate_command", "Decide whether a candidate stays inside the loss budget."),
     "report": ("tliveomni_eval.leaderboard.report_command", "Write the per-slice regression page."),
+    "store": ("tliveomni_eval.leaderboard.store.store_command", "Keep runs: add, list, delete, rebuild."),
+    "serve": ("tliveomni_eval.leaderboard.server.serve_command", "Serve the page over a store."),
     "tasks": ("tliveomni_eval.tasks.tasks_command", "List our tasks with slices, metrics and sizes."),
     "models": ("tliveomni_eval.model_adapters.models_command", "List our lmms-eval models and embedded variants."),
     "data": ("tliveomni_eval.tasks.data_command", "Check a folder of your own data."),

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import unquote, urlsplit
 
 from tliveomni_eval.leaderboard.media_kind import SNIFFED_BYTES, MediaType, sniff
@@ -30,6 +30,7 @@ class FoundMedium:
         type: Its type; None where there is nothing to show.
         size: Size in bytes; 0 where unknown.
         reason: Why there is nothing to show; empty otherwise.
+        digest: Hash of its content, where a store knows it; empty otherwise.
     """
 
     name: str
@@ -38,6 +39,15 @@ class FoundMedium:
     type: MediaType | None = None
     size: int = 0
     reason: str = ""
+    digest: str = ""
+
+
+class MediaFinder(Protocol):
+    """Finds the media of logged samples."""
+
+    def of_sample(self, logged: Mapping[str, Any]) -> list[FoundMedium]:
+        """The media that a logged sample names."""
+        ...
 
 
 class MediaLocator:

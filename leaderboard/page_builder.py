@@ -13,6 +13,7 @@ from tliveomni_eval.leaderboard.page_data import PageOverview, TaskCard
 from tliveomni_eval.leaderboard.paired_samples import PairedSamples, pair_samples
 from tliveomni_eval.leaderboard.release_matrix import build_rows
 from tliveomni_eval.leaderboard.run_card import ReportedRun, run_card, short_names
+from tliveomni_eval.leaderboard.standing import standings
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -42,7 +43,7 @@ def pair_tasks(comparison: Comparison) -> dict[str, PairedSamples]:
 
 
 def build_overview(
-    comparison: Comparison, tasks: Mapping[str, PairedSamples], title: str, now: datetime, media_note: str = ""
+    comparison: Comparison, tasks: dict[str, PairedSamples], title: str, now: datetime, media_note: str = ""
 ) -> PageOverview:
     """The release matrix and the cards of runs and tasks.
 
@@ -56,19 +57,22 @@ def build_overview(
     verdicts = comparison.report.verdicts
     keys = short_names([comparison.baseline, *comparison.candidates])
     allowed = [problem.message for verdict in verdicts for problem in verdict.problems if problem.allowed]
+    baseline = run_card(comparison.baseline, keys[0], None, None)
+    candidates = [
+        run_card(run, key, comparison.baseline, verdict)
+        for run, key, verdict in zip(comparison.candidates, keys[1:], verdicts, strict=True)
+    ]
     return PageOverview(
         title=title,
         generated=now.isoformat(timespec="seconds"),
         generator=f"tlive {version('tliveomni-eval')}",
         verdict=comparison.report.outcome,
         confidence=verdicts[0].slices[0].rule.confidence if verdicts[0].slices else 0.95,
-        baseline=run_card(comparison.baseline, keys[0], None, None),
-        candidates=[
-            run_card(run, key, comparison.baseline, verdict)
-            for run, key, verdict in zip(comparison.candidates, keys[1:], verdicts, strict=True)
-        ],
+        baseline=baseline,
+        candidates=candidates,
         tasks=[_task_card(name, paired) for name, paired in tasks.items()],
         rows=build_rows(tasks, verdicts),
+        standings=standings(tasks, [baseline, *candidates]),
         media_note=media_note,
         notes=[f"allowed: {message}" for message in dict.fromkeys(allowed)],
     )

@@ -149,6 +149,24 @@ class TaskCard(PageModel):
     samples: int = 0
 
 
+class Standing(PageModel):
+    """A run on the leaderboard of one task.
+
+    Attributes:
+        task: Task name.
+        run: `RunCard.key`.
+        quality: Headline quality, higher is better.
+        seconds_per_sample: Time of the run over its samples, where known.
+        on_front: Whether no other run is both better and faster.
+    """
+
+    task: str
+    run: str
+    quality: float
+    seconds_per_sample: float | None
+    on_front: bool
+
+
 class PageOverview(PageModel):
     """The release matrix and all that names things on the other views.
 
@@ -163,6 +181,7 @@ class PageOverview(PageModel):
         candidates: The runs judged.
         tasks: All tasks.
         rows: The matrix, grouped by task, then attribute, then value.
+        standings: The leaderboard, best first within a task.
         media_note: What was left out of the page and how to get it; may be empty.
         notes: Remarks of the gate about the whole comparison.
     """
@@ -177,6 +196,7 @@ class PageOverview(PageModel):
     candidates: list[RunCard]
     tasks: list[TaskCard]
     rows: list[MatrixRow]
+    standings: list[Standing] = Field(default_factory=list)
     media_note: str = ""
     notes: list[str] = Field(default_factory=list)
 
@@ -282,6 +302,7 @@ class MediaItem(PageModel):
         kind: How to draw it.
         name: File name, for the reader.
         source: `data:` URI or path relative to the page; empty where it was left out.
+        thumbnail: A small picture of it; empty where `source` serves.
         bytes: Size of the original.
         reason: Why `source` is empty.
         peaks: Outline of a recording, see `waveform`.
@@ -291,6 +312,7 @@ class MediaItem(PageModel):
     kind: MediaKind
     name: str
     source: str = ""
+    thumbnail: str = ""
     bytes: int = 0
     reason: str = ""
     peaks: list[int] = Field(default_factory=list)

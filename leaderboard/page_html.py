@@ -59,6 +59,20 @@ def folder_index(title: str, overview: BaseModel) -> str:
     )
 
 
+def served_index(api: str, overview_json: str) -> str:
+    """The page of the server.
+
+    Args:
+        api: Path below which the server answers for this comparison.
+        overview_json: The overview as `script_safe_json` made it.
+    """
+    blocks = [("tlive-form", script_safe_json({"form": "server", "api": api})), ("tlive-overview", overview_json)]
+    policy = _policy(script_source="'self'", media_source="'self' data:") + "; connect-src 'self'"
+    return _document(
+        "TLiveOmni-Eval", policy, '<link rel="stylesheet" href="page.css">', blocks, '<script src="page.js"></script>'
+    )
+
+
 def folder_task_script(index: int, task: BaseModel) -> str:
     """The script that hands one task to the page of the folder form."""
     return f"tliveTask({index},{script_safe_json(task)});\n"

@@ -21,14 +21,14 @@ from tliveomni_eval.leaderboard.logged_sample import (
     token_logprobs,
 )
 from tliveomni_eval.leaderboard.media_inclusion import MediaInclusion
-from tliveomni_eval.leaderboard.media_location import FoundMedium, MediaLocator
+from tliveomni_eval.leaderboard.media_location import FoundMedium, MediaFinder
 from tliveomni_eval.leaderboard.page_data import Drawing, MediaItem, Output, Sample, TaskPage
 from tliveomni_eval.leaderboard.paired_samples import PairedSamples
 from tliveomni_eval.leaderboard.slice_details import slice_detail
 from tliveomni_eval.leaderboard.text_alignment import align, character_confusions
 
 
-def build_task_page(task: str, paired: PairedSamples, locator: MediaLocator, inclusion: MediaInclusion) -> TaskPage:
+def build_task_page(task: str, paired: PairedSamples, locator: MediaFinder, inclusion: MediaInclusion) -> TaskPage:
     """Reads the samples of a task and computes what the slice and sample views show.
 
     Args:

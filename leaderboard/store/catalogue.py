@@ -13,7 +13,6 @@ from typing import Any
 
 import duckdb
 from filelock import FileLock, Timeout
-
 from tliveomni_eval.leaderboard.store.store_error import StoreError
 
 MIGRATIONS: tuple[str, ...] = (

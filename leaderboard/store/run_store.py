@@ -15,7 +15,6 @@ from typing import Any
 import duckdb
 import numpy as np
 import pyarrow as pa
-
 from tliveomni_eval.evals.errors import unknown_name_message
 from tliveomni_eval.evals.logs.run_folder import Run, read_run
 from tliveomni_eval.evals.logs.run_info import RUN_INFO_NAME, RunInfo, read_run_info
@@ -27,6 +26,7 @@ from tliveomni_eval.leaderboard.store.store_error import StoreError
 from tliveomni_eval.leaderboard.store.stored_media import MediaHasher, StoredMedium
 
 _FACTS_NAME = "facts.json"
+_SHORTEST_ID = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,15 +124,15 @@ class RunStore:
             StoreError: If there is none.
         """
         known = self.runs()
-        for matches in (
-            lambda run: run.run_id == name,
-            lambda run: run.name == name,
-            lambda run: run.variant == name,
-            lambda run: len(name) >= 4 and run.run_id.startswith(name),
-        ):
-            for run in known:
-                if matches(run):
-                    return run
+        ways = [
+            [run for run in known if run.run_id == name],
+            [run for run in known if run.name == name],
+            [run for run in known if run.variant == name],
+            [run for run in known if len(name) >= _SHORTEST_ID and run.run_id.startswith(name)],
+        ]
+        for found in ways:
+            if found:
+                return found[0]
         raise StoreError(unknown_name_message("run", name, [run.name for run in known]))
 
     def read(self, run_id: str) -> Run:
@@ -161,6 +161,7 @@ class RunStore:
                 folder.rename(doomed)
                 shutil.rmtree(doomed)
                 count += 1
+        shutil.rmtree(self.folder / "pages", ignore_errors=True)  # Built pages quote samples of deleted runs.
         return count
 
     def expired(self, keep: int | None, older_than: timedelta | None, now: datetime) -> list[StoredRunFacts]:
@@ -199,6 +200,15 @@ class RunStore:
         with open_catalogue(self.folder) as catalogue:
             found = rows(catalogue, "SELECT path, mime FROM media WHERE hash = ?", [digest])
         return (Path(found[0]["path"]), found[0]["mime"]) if found else None
+
+    def media_of(self, run_id: str) -> dict[str, Path]:
+        """Hash to path of all media of a run, without the catalogue.
+
+        Raises:
+            StoreError: If the run is damaged.
+        """
+        facts = _read_facts(self.folder / "runs" / run_id)
+        return {digest: Path(path) for digest, _, _, path, _ in facts["media"]}
 
     def _has(self, run_id: str) -> bool:
         with open_catalogue(self.folder) as catalogue:
@@ -275,7 +285,7 @@ def _insert_run(catalogue: duckdb.DuckDBPyConnection, run_id: str, facts: dict[s
     summed = [[run_id, *row] for log in logs for row in _summed(log)]
     if summed:
         columns = list(zip(*summed, strict=True))
-        names = "run_id task attribute value metric headline higher_is_better num den n".split()
+        names = ["run_id", "task", "attribute", "value", "metric", "headline", "higher_is_better", "num", "den", "n"]
         table = {name: list(column) for name, column in zip(names, columns, strict=True)}
         new_results = pa.table(table)
         catalogue.register("new_results", new_results)

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-
 from tliveomni_eval.evals.logs.task_log import Categories, MetricColumn, TaskLog
 from tliveomni_eval.leaderboard.logged_sample import answer_text, output_tokens, prompt_text, reference_text
 from tliveomni_eval.leaderboard.store.store_error import StoreError

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from PIL import Image
-
 from tliveomni_eval.leaderboard.media_kind import MediaType
 from tliveomni_eval.leaderboard.media_location import FoundMedium
 
-THUMBNAIL_SIZE = (320, 320)
+THUMBNAIL_SIZE = (240, 240)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +74,8 @@ class MediaHasher:
             unfinished = target.with_suffix(".part")
             try:
                 with Image.open(medium.path) as image:
-                    image.thumbnail(THUMBNAIL_SIZE)
-                    image.convert("RGB").save(unfinished, "WEBP", quality=80, method=2)
+                    image.thumbnail(THUMBNAIL_SIZE, Image.Resampling.BILINEAR)
+                    image.convert("RGB").save(unfinished, "WEBP", quality=78, method=0)
                 unfinished.replace(target)
             except (OSError, ValueError, Image.DecompressionBombError):
                 unfinished.unlink(missing_ok=True)

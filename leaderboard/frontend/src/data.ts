@@ -59,6 +59,14 @@ export interface TaskCard {
   samples: number;
 }
 
+export interface Standing {
+  task: string;
+  run: string;
+  quality: number;
+  seconds_per_sample: number | null;
+  on_front: boolean;
+}
+
 export interface Overview {
   format: number;
   title: string;
@@ -70,6 +78,7 @@ export interface Overview {
   candidates: RunCard[];
   tasks: TaskCard[];
   rows: MatrixRow[];
+  standings: Standing[];
   media_note: string;
   notes: string[];
 }
@@ -90,6 +99,7 @@ export interface MediaItem {
   kind: "image" | "audio" | "video";
   name: string;
   source: string;
+  thumbnail: string;
   bytes: number;
   reason: string;
   peaks: number[];
@@ -139,7 +149,7 @@ export interface TaskPage {
 }
 
 /** How the data reaches the page: inside it, from scripts beside it, or from a server. */
-type Form = { form: "single" } | { form: "folder" } | { form: "server"; api: string };
+export type Form = { form: "single" } | { form: "folder" } | { form: "server"; api: string };
 
 const PAGE_FORMAT = 1;
 
@@ -183,11 +193,7 @@ export function taskPage(form: Form, index: number): Promise<TaskPage> {
 
 async function load(form: Form, index: number): Promise<TaskPage> {
   if (form.form === "single") return embedded<TaskPage>(`tlive-task-${index}`);
-  if (form.form === "server") {
-    const answer = await fetch(`${form.api}/tasks/${index}`);
-    if (!answer.ok) throw new Error(`The server answered ${answer.status} to ${answer.url}`);
-    return (await answer.json()) as TaskPage;
-  }
+  if (form.form === "server") return answer<TaskPage>(`${form.api}/tasks/${index}`);
   return new Promise((resolve, reject) => {
     waiting.set(index, resolve);
     const script = document.createElement("script");
@@ -195,4 +201,41 @@ async function load(form: Form, index: number): Promise<TaskPage> {
     script.onerror = () => reject(new Error(`${script.src} cannot be read: keep the folder “data” beside index.html.`));
     document.head.append(script);
   });
+}
+
+/** Below: what only the server knows, see leaderboard/server/app.py. */
+
+export interface ListedRun {
+  run_id: string;
+  name: string;
+  variant: string | null;
+  started: string;
+  samples: number;
+  duration_s: number | null;
+}
+
+export interface History {
+  variant: string;
+  points: { run_id: string; name: string; started: string; quality: number; low: number; high: number; n: number; changes: string[] }[];
+  step: { index: number; before: number; after: number; p_value: number } | null;
+  noise: number | null;
+}
+
+async function answer<T>(address: string): Promise<T> {
+  const response = await fetch(address);
+  if (!response.ok) throw new Error(`The server answered ${response.status} to ${response.url}`);
+  return (await response.json()) as T;
+}
+
+export function listedRuns(): Promise<ListedRun[]> {
+  return answer("api/runs");
+}
+
+export function sliceHistory(task: string, attribute: string | null, value: string | null): Promise<History[]> {
+  const query = new URLSearchParams({ task });
+  if (attribute !== null) {
+    query.set("attribute", attribute);
+    query.set("value", value ?? "");
+  }
+  return answer(`api/history?${query}`);
 }

@@ -8,9 +8,11 @@ import { applyTheme, initialLanguage, initialTheme, remember, type Theme } from 
 import "./styles/index.css";
 import { Compare } from "./views/Compare";
 import { Frame, NotFound } from "./views/Frame";
+import { HistoryView } from "./views/HistoryView";
 import { Matrix } from "./views/Matrix";
 import { SampleView } from "./views/SampleView";
 import { Slice } from "./views/Slice";
+import { Standings } from "./views/Standings";
 
 const form = pageForm();
 const overview = embeddedOverview();
@@ -39,6 +41,8 @@ function App() {
         {route.view === "slice" && <Slice selection={route.selection} />}
         {route.view === "sample" && <SampleView selection={route.selection} id={route.id} />}
         {route.view === "compare" && <Compare candidate={route.candidate} />}
+        {route.view === "standings" && <Standings />}
+        {route.view === "history" && (form.form === "server" ? <HistoryView {...route} /> : <NotFound />)}
         {route.view === "unknown" && <NotFound />}
       </Frame>
     </PageContext.Provider>

@@ -19,6 +19,8 @@ export type Route =
   | { view: "slice"; selection: Selection }
   | { view: "sample"; selection: Selection; id: string }
   | { view: "compare"; candidate: string | null }
+  | { view: "standings" }
+  | { view: "history"; task: string | null; attribute: string | null; value: string | null }
   | { view: "unknown"; hash: string };
 
 const part = encodeURIComponent;
@@ -52,6 +54,10 @@ export function compareLink(candidate: string): string {
   return `#/compare/${part(candidate)}`;
 }
 
+export function historyLink(task: string, attribute: string | null, value: string | null): string {
+  return `#/history/${part(task)}${attribute === null ? "" : `/${part(attribute)}/${part(value ?? "")}`}`;
+}
+
 function pair(text: string | null): { attribute: string; value: string } | null {
   if (text === null) return null;
   const at = text.indexOf("=");
@@ -79,6 +85,9 @@ export function parseRoute(hash: string): Route {
       const place = { attribute: slice?.attribute ?? null, value: slice?.value ?? null };
       return { view: "sample", id: second, selection: { task: first, ...place, candidate: parameters.get("candidate") ?? "", ...narrowed } };
     }
+    if (view === "standings") return { view: "standings" };
+    if (view === "history")
+      return { view: "history", task: first ?? null, attribute: second ?? null, value: second === undefined ? null : (third ?? "") };
     if (view === "compare") return { view: "compare", candidate: first ?? null };
   } catch {
     // A damaged link is an unknown view, like a link to nowhere.

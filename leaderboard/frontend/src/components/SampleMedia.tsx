@@ -14,7 +14,7 @@ export interface Layer {
 
 export function Thumbnail({ media }: { media: MediaItem[] }) {
   const image = media.find((item) => item.kind === "image");
-  if (image?.source) return <img class="thumbnail" src={image.source} alt="" loading="lazy" />;
+  if (image?.source) return <img class="thumbnail" src={image.thumbnail || image.source} alt="" loading="lazy" />;
   return <span class="thumbnail none" aria-hidden="true" />;
 }
 

@@ -1,12 +1,13 @@
 // How the runs were made, and what differs beside what was meant to differ.
 
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { VerdictMark } from "../components/VerdictMark";
 import { usePage } from "../context";
+import { listedRuns, type ListedRun } from "../data";
 import { seconds } from "../format";
 
 export function Compare({ candidate }: { candidate: string | null }) {
-  const { overview, t } = usePage();
+  const { overview, form, t } = usePage();
   const [onlyDifferences, setOnly] = useState(true);
   const candidates = overview.candidates.filter((run) => candidate === null || run.key === candidate);
   const runs = [overview.baseline, ...candidates];
@@ -62,7 +63,67 @@ export function Compare({ candidate }: { candidate: string | null }) {
         </div>
         {rows.length === 0 ? <p class="nothing">{t.noEnvironment}</p> : shown.length === 0 && <p class="nothing">{t.noDifferences}</p>}
       </section>
+      {form.form === "server" && <RunChoice />}
     </>
+  );
+}
+
+function address(choice: FormData): string {
+  const query = new URLSearchParams(location.search);
+  for (const name of ["baseline", "candidate"]) {
+    query.delete(name);
+    for (const value of choice.getAll(name)) query.append(name, String(value));
+  }
+  return `./?${query}#/`;
+}
+
+/** Any two or more runs of the store, to be compared. */
+function RunChoice() {
+  const { t } = usePage();
+  const [runs, setRuns] = useState<ListedRun[]>([]);
+  const [failure, setFailure] = useState("");
+  useEffect(() => {
+    listedRuns().then(setRuns, (error: unknown) => setFailure(String(error)));
+  }, []);
+  return (
+    <section class="sheet" aria-label={t.chooseRuns}>
+      <form method="get" action="./" onSubmit={(event) => { event.preventDefault(); location.href = address(new FormData(event.currentTarget)); }}>
+        <div class="filters">
+          <h2>{t.chooseRuns}</h2>
+          <span class="spring" />
+          <button class="action">{t.compareRuns}</button>
+        </div>
+        {failure && <p class="failure">{failure}</p>}
+        <div class="scroll">
+          <table class="environment">
+            <thead>
+              <tr>
+                <th scope="col">{t.baseline}</th>
+                <th scope="col">{t.candidate}</th>
+                <th scope="col">{t.run}</th>
+                <th scope="col">{t.started}</th>
+                <th scope="col" class="number">{t.samples}</th>
+              </tr>
+            </thead>
+            <tbody>
+              {runs.map((run) => (
+                <tr key={run.run_id}>
+                  <td>
+                    <input type="radio" name="baseline" value={run.run_id} required aria-label={`${t.baseline}: ${run.name}`} />
+                  </td>
+                  <td>
+                    <input type="checkbox" name="candidate" value={run.run_id} aria-label={`${t.candidate}: ${run.name}`} />
+                  </td>
+                  <td>{run.variant && run.variant !== run.name ? `${run.variant} · ${run.name}` : run.name}</td>
+                  <td>{run.started.replace("T", " ").slice(0, 16)}</td>
+                  <td class="number">{run.samples}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      </form>
+    </section>
   );
 }
 

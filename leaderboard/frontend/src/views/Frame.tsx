@@ -14,7 +14,7 @@ interface Settings {
 }
 
 export function Frame({ route, settings, children }: { route: Route; settings: Settings; children: ComponentChildren }) {
-  const { overview, t } = usePage();
+  const { overview, form, t } = usePage();
   const here = (view: string) => (route.view === view ? "page" : undefined);
   return (
     <>
@@ -38,6 +38,14 @@ export function Frame({ route, settings, children }: { route: Route; settings: S
           <a href="#/compare" aria-current={here("compare")}>
             {t.compare}
           </a>
+          <a href="#/standings" aria-current={here("standings")}>
+            {t.standings}
+          </a>
+          {form.form === "server" && (
+            <a href="#/history" aria-current={here("history")}>
+              {t.history}
+            </a>
+          )}
         </nav>
         <span class="spring" />
         <div class="switches">

@@ -9,7 +9,7 @@ import { VerdictMark } from "../components/VerdictMark";
 import { usePage, useTask } from "../context";
 import { mediaOf, type Cell, type MatrixRow, type Sample, type SliceDetail, type TaskPage } from "../data";
 import { percent, quality, rate } from "../format";
-import { sampleLink, sliceLink, type Selection, type Show } from "../route";
+import { historyLink, sampleLink, sliceLink, type Selection, type Show } from "../route";
 import { effectiveShow, isShown, samplesIn, selectedSamples, sliceIndex } from "../selection";
 import { Breadcrumb, NotFound } from "./Frame";
 
@@ -37,7 +37,7 @@ export function Slice({ selection }: { selection: Selection }) {
 }
 
 function Headline(props: { row: MatrixRow; cell: Cell; selection: Selection; candidate: number }) {
-  const { overview, t } = usePage();
+  const { overview, form, t } = usePage();
   const { row, cell, selection } = props;
   const axis = useMemo(() => lossAxis([row]), [row]);
   const baseline = overview.baseline.key;
@@ -66,6 +66,13 @@ function Headline(props: { row: MatrixRow; cell: Cell; selection: Selection; can
         </p>
         <p class="quiet remarks">{remarks.map((remark) => <span key={remark}>{remark}</span>)}</p>
         {cell.note && <p class="quiet">{cell.note}</p>}
+        {form.form === "server" && (
+          <p>
+            <a class="more" href={historyLink(row.task, row.attribute, row.value)}>
+              {t.history} →
+            </a>
+          </p>
+        )}
       </div>
       <div class="big-interval">
         <AxisScale axis={axis} budget={row.budget} spacing={0.12} />

@@ -1,0 +1,30 @@
+"""`tlive serve`: the page over a store, on this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from tliveomni_eval.leaderboard.store.store_command import store_option
+
+
+@click.command("serve")
+@store_option
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, help="Address to listen on. Nobody is asked who they are."
+)
+@click.option("--port", default=8642, show_default=True, type=click.IntRange(0, 65535))
+def command(folder: Path, host: str, port: int) -> None:
+    """Serve the release matrix, history and every sample of the runs in a store."""
+    import uvicorn
+    from tliveomni_eval.leaderboard.server.app import create_app
+    from tliveomni_eval.leaderboard.store.run_store import RunStore
+    from tliveomni_eval.leaderboard.store.store_error import StoreError
+
+    if not (folder / "runs").is_dir():
+        raise StoreError(f"{folder} is no store; `tlive store add RUN… --store {folder}` makes one")
+    hosts = ["127.0.0.1", "localhost", host] if host not in ("0.0.0.0", "::") else ["*"]
+    if hosts == ["*"]:
+        click.echo("warning: everyone who reaches this machine can read the store", err=True)
+    click.echo(f"http://{host}:{port}/  (Ctrl-C ends it)")
+    uvicorn.run(create_app(RunStore(folder), hosts), host=host, port=port, log_level="warning")

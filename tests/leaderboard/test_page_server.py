@@ -1,0 +1,169 @@
+"""The page over a store: every view in the browser, and what the server refuses."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+import uvicorn
+from fastapi.testclient import TestClient
+from playwright.sync_api import Page, expect
+from synthetic_media import write_media_release
+from synthetic_run import planted_regression, samples, with_noise, write_run
+from tliveomni_eval.leaderboard.server.app import create_app
+from tliveomni_eval.leaderboard.store.run_store import RunStore
+
+Opener = Callable[..., Page]
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> RunStore:
+    """Eight releases of `w4a16`, broken from the sixth on, and a baseline."""
+    folder = tmp_path_factory.mktemp("served")
+    (folder / "media").mkdir()
+    data = samples(288, folder / "media")
+    store = RunStore(folder / "store")
+    base = with_noise(0.05)
+    store.add(
+        write_run(folder / "runs", "bf16", data, base, start=datetime(2026, 11, 1, tzinfo=UTC)), [folder / "media"]
+    )
+    for number in range(8):
+        answer = planted_regression(base) if number >= 5 else base
+        run = write_run(
+            folder / "runs" / f"release-{number}",
+            "w4a16",
+            data,
+            answer,
+            start=datetime(2026, 11, 2 + number, tzinfo=UTC),
+            vllm="0.32.0" if number < 5 else "0.33.0",
+        )
+        store.add(run, [folder / "media"])
+    return store
+
+
+@pytest.fixture(scope="module")
+def address(store: RunStore) -> Iterator[str]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    server = uvicorn.Server(uvicorn.Config(create_app(store), host="127.0.0.1", port=port, log_level="warning"))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started and thread.is_alive():
+        time.sleep(0.02)
+    yield f"http://127.0.0.1:{port}/"
+    server.should_exit = True
+    thread.join()
+
+
+@pytest.fixture(scope="module")
+def client(store: RunStore) -> TestClient:
+    return TestClient(create_app(store), base_url="http://127.0.0.1", raise_server_exceptions=False)
+
+
+def test_matrix_to_sample(open_page: Opener, address: str) -> None:
+    page = open_page(address)
+    page.locator("article.card .worst a").first.click()
+    page.locator(".sample-list tbody a").first.click()
+    image = page.locator(".picture img").first
+    expect(image).to_be_visible()
+    page.wait_for_function("document.querySelector('.picture img').naturalWidth === 320")
+
+
+def test_history_names_the_release_where_the_regression_began(open_page: Opener, address: str, store: RunStore) -> None:
+    page = open_page(address, "#/slice/live_ocr/field/price/w4a16")
+    page.get_by_role("link", name="History →").click()
+    fell = page.locator(".history.fell")
+    expect(fell).to_contain_text("A regression began with w4a16")
+    expect(fell.locator("h2")).to_have_text("w4a16")
+    expect(fell.locator(".plot svg").first).to_be_visible()
+    fell.locator("summary").click()
+    expect(fell.locator(".changes")).to_contain_text("vllm: 0.32.0 → 0.33.0")
+    page.get_by_label("Slice").select_option(label="live_ocr field=name")
+    expect(page.locator("h1")).to_contain_text("field=name")
+    expect(page.locator(".history.fell")).to_have_count(0)
+
+
+def test_any_two_runs_can_be_compared(open_page: Opener, address: str, store: RunStore) -> None:
+    page = open_page(address, "#/compare")
+    rows = page.locator("form tbody tr")
+    expect(rows).to_have_count(9)
+    page.get_by_label("baseline: w4a16").nth(1).check()
+    page.get_by_label("candidate: w4a16").nth(7).check()
+    page.get_by_role("button", name="Compare").click()
+    expect(page.locator("table.matrix")).to_be_visible()
+    assert "baseline=" in page.url and "candidate=" in page.url
+
+
+def test_leaderboard(open_page: Opener, address: str) -> None:
+    page = open_page(address, "#/standings", lang="zh")
+    table = page.locator(".standing table tbody tr")
+    expect(table).to_have_count(2)
+    expect(page.locator(".standing .plot svg").first).to_be_visible()
+    expect(page.locator("h1")).to_have_text("排行榜")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/media/../catalogue.duckdb",
+        "/media/..%2f..%2f..%2fetc%2fpasswd",
+        "/media/" + "0" * 32,
+        "/media/%00",
+        "/thumbnails/..%2fcatalogue",
+        "/thumbnails/" + "g" * 32,
+        "/runs",
+        "/catalogue.duckdb",
+        "/api/comparisons/..%2f../x/tasks/0",
+        "/api/comparisons/0000000000000000/1111111111111111/tasks/0",
+        "/?baseline=../..&candidate=x",
+        "/?baseline=0000000000000000&candidate=1111111111111111",
+        "/docs",
+        "/openapi.json",
+    ],
+)
+def test_nothing_outside_is_served(client: TestClient, path: str) -> None:
+    answer = client.get(path)
+    assert answer.status_code == 404, answer.text
+    assert "root:" not in answer.text
+
+
+def test_another_host_name_is_refused(client: TestClient) -> None:
+    assert client.get("/api/runs", headers={"Host": "evil.example"}).status_code == 400
+    assert client.get("/api/runs").status_code == 200
+
+
+def test_queries_are_bound_not_pasted(client: TestClient) -> None:
+    for text in ("' OR 1=1 --", "x'; DROP TABLE runs; --", "live_ocr\x00"):
+        assert client.get("/api/history", params={"task": text}).json() == []
+    assert len(client.get("/api/runs").json()) == 9
+
+
+def test_every_answer_carries_the_safe_headers(client: TestClient) -> None:
+    for path in ("/", "/api/runs", "/page.js", "/nothing"):
+        headers = client.get(path).headers
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["x-frame-options"] == "DENY"
+
+
+def test_a_medium_that_changed_is_not_served(tmp_path: Path) -> None:
+    runs = write_media_release(tmp_path)
+    store = RunStore(tmp_path / "store")
+    store.add(runs / "bf16", [tmp_path / "media"])
+    digest = next((store.folder / "thumbnails").iterdir()).stem
+    client = TestClient(create_app(store), base_url="http://127.0.0.1")
+    assert client.get(f"/media/{digest}").headers["content-type"] == "image/png"
+    (tmp_path / "media" / "scene.png").unlink()
+    (tmp_path / "media" / "scene.png").symlink_to("/etc/passwd")
+    assert client.get(f"/media/{digest}").status_code == 404
+
+
+def test_an_empty_store_says_what_to_do(tmp_path: Path) -> None:
+    client = TestClient(create_app(RunStore(tmp_path / "empty")), base_url="http://127.0.0.1")
+    answer = client.get("/")
+    assert answer.status_code == 200 and "tlive store add" in answer.text
