@@ -67,6 +67,7 @@ def test_written_answers_are_never_misread_and_hardly_ever_unread() -> None:
         ("A: red\nB: dark red", COLOURS, None),
         ("(A) Yes (B) No", VERDICTS, None),
         ("E. Kiwi", FRUITS, None),
+        ("(B) 选A", {"A": "答案B", "B": "选A", "C": "都不选"}, "B"),
         ("Answer: E", FRUITS, None),
     ],
 )
