@@ -51,9 +51,9 @@ def bootstrap_losses(
     for start in range(0, replicates, _REPLICATES_AT_ONCE):
         stop = min(replicates, start + _REPLICATES_AT_ONCE)
         drawn = _poisson_weights(generator, stop - start, units) @ totals
-        difference, divisor = drawn[:, : len(slices)].T, drawn[:, len(slices) :].T
+        difference, positive = drawn[:, : len(slices)].T, drawn[:, len(slices) :].T
         losses[:, start:stop] = np.divide(
-            difference, divisor, out=np.full(difference.shape, np.nan, dtype=np.float32), where=divisor > 0
+            difference, positive, out=np.full(difference.shape, np.nan, dtype=np.float32), where=positive > 0
         )
     return losses
 

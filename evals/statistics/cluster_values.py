@@ -138,7 +138,8 @@ def cluster_values(paired: PairedSums, members: IndexArray) -> ClusterValues:
         num_b, den_b, num_c, den_c = (array[members] for array in counts)
     else:
         num_b, den_b, num_c, den_c = (
-            np.bincount(local, weights=array[members], minlength=label.size) for array in counts
+            np.asarray(np.bincount(local, weights=array[members], minlength=label.size), dtype=np.float64)
+            for array in counts
         )
     counted = (den_b > 0) | (den_c > 0)
     if not counted.all():

@@ -149,7 +149,7 @@ def _dense_index(labels: NDArray[np.generic]) -> IndexArray:
         integers = labels.astype(np.intp)
         if integers.min() >= 0 and integers.max() < 2 * labels.size and np.bincount(integers).all():
             return integers
-    return np.unique(labels, return_inverse=True)[1].astype(np.intp).reshape(-1)
+    return np.asarray(np.unique(labels, return_inverse=True)[1], dtype=np.intp).reshape(-1)
 
 
 def _checked_members(name: str, indices: IndexArray, size: int) -> IndexArray:
