@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _NO_DETECTIONS = {"kind": "average_precision", "categories": {}}
 
 
-class _DetectionQuality:
+class DetectionQuality:
     """Average precision of pooled detections under any weights of the samples."""
 
     def __init__(self, pool: PooledDetections) -> None:
@@ -95,7 +95,7 @@ def set_metric_pair(baseline: MetricColumn, candidate: MetricColumn, pair: Paire
     )
 
 
-def _detection_quality(column: MetricColumn, positions: NDArray[np.intp], log: TaskLog) -> _DetectionQuality:
+def _detection_quality(column: MetricColumn, positions: NDArray[np.intp], log: TaskLog) -> DetectionQuality:
     from tliveomni_eval.evals.metrics.set_payload import DetectionPayload, PooledDetections
 
     thresholds = next((payload.get("thresholds") for payload in column.payloads or () if payload is not None), 1)
@@ -107,7 +107,7 @@ def _detection_quality(column: MetricColumn, positions: NDArray[np.intp], log: T
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise _unreadable(log, int(positions[index]), error) from error
     try:
-        return _DetectionQuality(PooledDetections(payloads))
+        return DetectionQuality(PooledDetections(payloads))
     except (ValueError, TypeError, OverflowError) as error:
         raise LogError(f"detections cannot be ranked: {error}", log.path) from error
 

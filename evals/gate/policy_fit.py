@@ -40,7 +40,7 @@ def check_policy_fits(policy: Policy, slices: Mapping[str, Collection[str]], log
 
     Raises:
         PolicyError: If a slice entry, an attribute, a metric or a waiver matches nothing in a task that was evaluated,
-            or a waiver names a task that was not.
+            or a waiver names a task or a metric that was not gated.
     """
     for task, task_policy in policy.tasks.items():
         if task not in slices:
@@ -62,6 +62,9 @@ def check_policy_fits(policy: Policy, slices: Mapping[str, Collection[str]], log
             raise PolicyError(_unmatched("waivers", "task", waiver.task, slices))
         if waiver.slice not in slices[waiver.task]:
             raise PolicyError(_unmatched("waivers", "slice", waiver.slice, slices[waiver.task]))
+        gated = policy.task(waiver.task).metrics or [logs[waiver.task].headline]
+        if waiver.metric is not None and waiver.metric not in gated:
+            raise PolicyError(_unmatched("waivers", "gated metric", waiver.metric, gated))
 
 
 def _unmatched(where: str, kind: str, name: str, known: Collection[str]) -> str:

@@ -42,8 +42,3 @@ def markdown_text(text: str, longest: int = 600) -> str:
     """Text as plain Markdown prose: no character of it is markup, a link, a mention or an issue number."""
     escaped = html.escape(printable(text, longest)).translate(_MARKDOWN)
     return escaped.replace("@", "@&#8203;")
-
-
-def printable_lines(text: str) -> str:
-    """As `printable`, for a text of several lines and any length."""
-    return "\n".join(printable(line, len(line)) for line in text.splitlines())

@@ -92,6 +92,11 @@ class TestTable:
         assert "metric" in output
         assert "BREACH (not gated)" in output
 
+    def test_clusters_are_shown_where_they_are_fewer(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        run = write_tlive_run(tmp_path / "a", [True] * 600, cluster_size=4)
+        output = tlive(capsys, "gate", "--baseline", run, "--candidate", run)[1]
+        assert "600 in 150" in output
+
     def test_long_tables_are_cut(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         run = write_tlive_run(tmp_path / "a", [True] * N, langs=[f"l{number}" for number in range(60)])
         arguments = ["gate", "--baseline", run, "--candidate", run]

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from run_folder_builder import (
     results_content,
@@ -18,10 +19,12 @@ from run_folder_builder import (
     write_tlive_run,
 )
 from tliveomni_eval.evals.gate.gate import gate, gate_candidates
+from tliveomni_eval.evals.gate.payload_metrics import DetectionQuality
 from tliveomni_eval.evals.gate.policy import Policy
 from tliveomni_eval.evals.gate.policy_error import PolicyError
 from tliveomni_eval.evals.gate.verdict import SliceVerdict, Verdict
 from tliveomni_eval.evals.logs.run_folder import read_run
+from tliveomni_eval.evals.metrics.set_payload import CategoryDetections, DetectionPayload, PooledDetections
 
 N = 1200
 TODAY = datetime.date(2026, 8, 1)
@@ -273,7 +276,11 @@ class TestWaivers:
 
     @pytest.mark.parametrize(
         ("change", "message"),
-        [({"slice": "lang=ch"}, "unknown slice 'lang=ch'. Did you mean 'lang=zh'"), ({"task": "live_orc"}, "live_ocr")],
+        [
+            ({"slice": "lang=ch"}, "unknown slice 'lang=ch'. Did you mean 'lang=zh'"),
+            ({"task": "live_orc"}, "live_ocr"),
+            ({"metric": "cer"}, "unknown gated metric 'cer'"),
+        ],
     )
     def test_unmatched(self, tmp_path: Path, change: dict[str, str], message: str) -> None:
         run = write_tlive_run(tmp_path / "bf16", [True] * N)
@@ -532,6 +539,34 @@ class TestMetrics:
         assert whole.candidate_value is not None
         assert whole.candidate_value < 0.6
         assert whole.outcome == "BREACH"
+
+    def test_influence_on_average_precision_is_what_leaving_out_shows(self) -> None:
+        generator = np.random.default_rng(7)
+        payloads = [
+            DetectionPayload(
+                {
+                    name: CategoryDetections(
+                        scores=tuple(sorted(generator.random(3), reverse=True)),
+                        matched=tuple(int(bits) for bits in generator.integers(0, 4, 3)),
+                        ignored=(0, 0, 0),
+                        references=3,
+                    )
+                    for name in ("bag", "shoe")
+                },
+                thresholds=2,
+            )
+            for _ in range(150)
+        ]
+        metric = DetectionQuality(PooledDetections(payloads, interpolation="every_point"))
+        weights = np.ones(150)
+        influence = metric.influence(weights)
+        step = 1e-5
+        for sample in range(0, 150, 10):
+            moved = weights.copy()
+            moved[sample] += step
+            slope = (metric.weighted(moved) - metric.weighted(weights)) / step
+            assert influence[sample] == pytest.approx(slope, abs=2e-5)
+        assert influence.sum() == pytest.approx(0, abs=1e-9)
 
     @pytest.mark.parametrize(
         ("payload", "message"),
