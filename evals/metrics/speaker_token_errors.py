@@ -100,10 +100,13 @@ def tcp_errors(
         hypotheses: Speakers of the hypothesis.
         collar_s: Seconds on each side of a hypothesis token.
     """
-    lengths_a = [len(speaker.flat()) for speaker in references]
-    lengths_b = [len(speaker.flat()) for speaker in hypotheses]
+    flat_a, flat_b = [speaker.flat() for speaker in references], [speaker.flat() for speaker in hypotheses]
+    unconstrained = cp_errors(flat_a, flat_b)
+    # The constraint only ever adds errors, so an optimum of cp that keeps to it is one of tcp.
+    if all(_keeps_to_time(references[row], hypotheses[column], collar_s) for row, column in unconstrained.assignment):
+        return unconstrained
     distances = _time_constrained_distances(references, hypotheses, collar_s)
-    return _best_permutation(distances, lengths_a, lengths_b)
+    return _best_permutation(distances, [len(tokens) for tokens in flat_a], [len(tokens) for tokens in flat_b])
 
 
 def orc_errors(
@@ -243,6 +246,19 @@ def _insertions(costs: NDArray[np.int64]) -> NDArray[np.int64]:
     """Let every position of the last axis be reached from an earlier one at 1 a step."""
     steps = np.arange(costs.shape[-1])
     return np.asarray(np.minimum.accumulate(costs - steps, axis=-1) + steps)
+
+
+def _keeps_to_time(reference: TimedTokens, hypothesis: TimedTokens, collar_s: float) -> bool:
+    """Whether rapidfuzz's optimal alignment matches and substitutes only tokens that are close in time."""
+    codes: dict[str, int] = {}
+    tokens_a, start_a, end_a = _timed_codes(reference, codes, centre=False)
+    tokens_b, start_b, end_b = _timed_codes(hypothesis, codes, centre=True)
+    near = True
+    for code in Levenshtein.opcodes(tokens_a.tolist(), tokens_b.tolist()):
+        if code.tag in ("equal", "replace"):
+            a, b = slice(code.src_start, code.src_end), slice(code.dest_start, code.dest_end)
+            near = near and bool(((start_a[a] < end_b[b] + collar_s) & (end_a[a] > start_b[b] - collar_s)).all())
+    return near
 
 
 def _time_constrained_distances(
