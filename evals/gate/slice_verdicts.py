@@ -33,7 +33,7 @@ def _slice_verdict(item: JudgedSlice, outcome: Outcome, family: int, policy: Pol
     found, rule = item.comparison, item.rule
     notes = []
     if outcome != found.verdict:
-        notes.append(f"above the budget by itself, but not after Holm's correction for {family} slices")
+        notes.append(f"above the budget by itself, but not after Holm's correction for {family} claims")
     if rule.decision == "point" and not math.isnan(found.loss):
         outcome = "PASS" if found.loss <= rule.budget else "BREACH"
         notes = ["judged by the estimate alone"]
