@@ -190,8 +190,7 @@ class RunStore:
         with open_catalogue(self.folder) as catalogue:
             for folder in folders:
                 facts = _read_facts(folder)
-                for medium in facts["media"]:
-                    catalogue.execute("INSERT OR IGNORE INTO media VALUES (?, ?, ?, ?, ?)", medium)
+                _insert_media_rows(catalogue, facts["media"])
                 _insert_run(catalogue, folder.name, facts, folder)
         return len(folders)
 
@@ -257,9 +256,15 @@ def _read_facts(folder: Path) -> dict[str, Any]:
 
 
 def _insert_media(catalogue: duckdb.DuckDBPyConnection, media: Sequence[StoredMedium]) -> None:
-    values = [[m.hash, m.type.kind, m.type.mime, str(m.path), m.size] for m in media]
+    _insert_media_rows(catalogue, [[m.hash, m.type.kind, m.type.mime, str(m.path), m.size] for m in media])
+
+
+def _insert_media_rows(catalogue: duckdb.DuckDBPyConnection, values: Sequence[Sequence[Any]]) -> None:
     if values:
-        catalogue.executemany("INSERT OR IGNORE INTO media VALUES (?, ?, ?, ?, ?)", values)
+        columns = zip(("hash", "kind", "mime", "path", "bytes"), zip(*values, strict=True), strict=True)
+        catalogue.register("new_media", pa.table({name: list(column) for name, column in columns}))
+        catalogue.execute("INSERT OR IGNORE INTO media SELECT hash, kind, mime, path, bytes FROM new_media")
+        catalogue.unregister("new_media")
 
 
 def _insert_run(catalogue: duckdb.DuckDBPyConnection, run_id: str, facts: dict[str, Any], folder: Path) -> None:

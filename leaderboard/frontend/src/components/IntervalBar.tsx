@@ -50,7 +50,8 @@ export function IntervalBar({ cell, budget, axis, height = 18 }: { cell: Cell; b
 
 /** The axis itself, for a column head: zero, the budget and round values beyond, as many as there is room for. */
 export function AxisScale({ axis, budget, spacing = 0.2 }: { axis: LossAxis; budget: number; spacing?: number }) {
-  const ticks: number[] = [0, budget];
+  const roomForZero = axisPosition(budget, axis) - axisPosition(0, axis) > 0.8 * spacing;
+  const ticks: number[] = roomForZero ? [0, budget] : [budget];
   for (const tick of [0.05, 0.1, 0.2, 0.5, 1])
     if (tick <= axis.high && axisPosition(tick, axis) - axisPosition(ticks[ticks.length - 1] ?? 0, axis) > spacing) ticks.push(tick);
   return (

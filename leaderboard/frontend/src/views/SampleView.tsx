@@ -80,7 +80,7 @@ function Found({ page, sample, selection }: { page: TaskPage; sample: Sample; se
           </h1>
           <article class="answer expected">
             <h2>{t.reference}</h2>
-            <p class="text">{sample.reference}</p>
+            <p class={`text ${sample.reference.length > 90 ? "long" : ""}`}>{sample.reference}</p>
           </article>
           <Answer page={page} sample={sample} output={sample.outputs[0] ?? null} name={overview.baseline.key} role={t.baseline} change={null} />
           {overview.candidates.map((run, index) => (
@@ -114,7 +114,7 @@ function Answer(props: { page: TaskPage; sample: Sample; output: Output | null; 
         {output && output.status !== "ok" && <span class="status">{t.status[output.status]}</span>}
         {right && <span class="badge right">✓ {t.correct}</span>}
       </h2>
-      <p>
+      <p class={(output?.text.length ?? 0) > 90 ? "long" : ""}>
         <TextDiff reference={props.sample.reference} output={output} />
       </p>
       {output && (

@@ -93,8 +93,8 @@ function TradeOff({ rows }: { rows: Standing[] }) {
       marginRight: 60,
       marginBottom: 36,
       style: { background: "none", fontFamily: "inherit", fontSize: "11px" },
-      x: { label: t.speed, zero: true, nice: true, ticks: 5 },
-      y: { label: t.qualityWord, nice: true, ticks: 5, grid: true },
+      x: { label: t.speed, nice: true, inset: 16, ticks: 5 },
+      y: { label: t.qualityWord, nice: true, inset: 12, ticks: 5, grid: true },
       marks: [
         Plot.lineY(front, { x: "speed", y: "percent", curve: "step-after", strokeWidth: 1, strokeDasharray: "3 3" }),
         Plot.dot(points, { x: "speed", y: "percent", r: 5, symbol: (point: Standing) => (point.on_front ? "diamond" : "circle"), fill: "currentColor" }),
