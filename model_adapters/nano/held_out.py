@@ -45,18 +45,13 @@ class Reading:
         return float(Levenshtein.normalized_similarity(self.hypothesis.strip(), self.example.reference.strip()))
 
 
-def load_embedded_examples(folder: Path) -> list[ocr_source.OcrExample]:
-    """Reads an evaluation set in the data-manifest format (`manifest.jsonl` and media)."""
+def load_embedded_examples(folder: Path, at_most: int | None = None) -> list[ocr_source.OcrExample]:
+    """Reads an evaluation set in the data-manifest format (`manifest.jsonl` and media), or its first samples."""
     examples = []
-    for line in (folder / "manifest.jsonl").read_text(encoding="utf-8").splitlines():
+    for line in (folder / "manifest.jsonl").read_text(encoding="utf-8").splitlines()[:at_most]:
         entry = json.loads(line)
-        media = entry["media"]
-        path = media if isinstance(media, str) else media[0] if isinstance(media, list) else media["image"]
-        if isinstance(path, Mapping):
-            path = path["path"]
-        if isinstance(path, list):
-            path = path[0]
-        with Image.open(folder / str(path)) as image:
+        (image_entry,) = entry["media"]
+        with Image.open(folder / image_entry["path"]) as image:
             pixels = np.asarray(image.convert("RGB"))
         examples.append(ocr_source.OcrExample(pixels, entry["prompt"], entry["reference"], dict(entry["slices"])))
     return examples

@@ -156,6 +156,8 @@ class Training:
             ocr_source.validation_example(index) for index in range(self.settings["validation"]["samples"])
         ]
         self.log(f"{len(self.validation)} validation samples rendered")
+        if self.arguments.resume is not None and self.arguments.embedded is not None:
+            self.validate("embedded set before", load_embedded_examples(self.arguments.embedded))
 
     def _captured(self, shape_class: ShapeClass, memory_pool: Any) -> GraphedClass:
         latest = torch.zeros((), device=self.device)

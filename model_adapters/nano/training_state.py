@@ -117,17 +117,17 @@ class TrainingState:
 
 
 def load_masters(folder: Path) -> dict[str, torch.Tensor]:
-    """The masters that a run left.
+    """The masters that a run left, or the weights of a published checkpoint as float32.
 
     Raises:
         FileNotFoundError: If there are none.
     """
     from safetensors.torch import load_file
 
-    shards = sorted(folder.glob("masters-*.safetensors"))
+    shards = sorted(folder.glob("masters-*.safetensors")) or sorted(folder.glob("model.safetensors"))
     if not shards:
-        raise FileNotFoundError(f"{folder} holds no masters-*.safetensors to resume from")
-    return {name: value for shard in shards for name, value in load_file(shard).items()}
+        raise FileNotFoundError(f"{folder} holds no masters-*.safetensors and no model.safetensors to resume from")
+    return {name: value.float() for shard in shards for name, value in load_file(shard).items()}
 
 
 def _save_shards(folder: Path, stem: str, tensors: Mapping[str, torch.Tensor]) -> None:
