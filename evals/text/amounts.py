@@ -52,7 +52,7 @@ def amounts_in(canonical: str) -> Counter[str]:
     """The amounts of a text that `canonical_amounts` wrote, each with its currency, and how often each is said.
 
     >>> sorted(amounts_in("原价1299元现在129.9元"))
-    ['1299元', '129.9元']
+    ['129.9元', '1299元']
     """
     return Counter(f"{match[1]}{match[2]}" for match in _CANONICAL.finditer(canonical))
 
