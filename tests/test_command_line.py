@@ -32,7 +32,9 @@ def test_an_unknown_subcommand_names_the_nearest(capsys: pytest.CaptureFixture[s
     assert "Did you mean 'gate'" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("words", [["--nonsense"], ["run", "--nonsense"], ["run", "--limit", "0"], ["data"], ["tasks", "extra"]])
+@pytest.mark.parametrize(
+    "words", [["--nonsense"], ["run", "--nonsense"], ["run", "--limit", "0"], ["data"], ["tasks", "extra"]]
+)
 def test_wrong_usage_ends_with_64(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run_main(*words) == 64
     assert capsys.readouterr().err

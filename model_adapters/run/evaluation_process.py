@@ -116,7 +116,8 @@ def _answer_and_score(specification: RunSpecification, events: EventWriter, run:
         seconds = time.monotonic() - answering
         if not results or not results.get("results"):
             raise UserError("lmms-eval returned no results")
-        results["config"]["model"] = MODEL_NAME
+        # lmms-eval was given the model itself; what it logs, and copies deeply, must be its name.
+        results["config"]["model"] = tracker.general_config_tracker.model_source = MODEL_NAME
         samples = results.pop("samples")
         write_logs(specification.run_folder, tracker, results, samples)
         run.describe_tasks(model, results)

@@ -78,27 +78,28 @@ class RunDisplay:
 
 
 def outcome_table(outcomes: dict[str, RunOutcome], headlines: dict[str, str]) -> Table:
-    """Scores of all runs.
+    """Scores of all runs, narrow enough for 80 columns.
 
     Args:
         outcomes: Name of a run to how it ended.
         headlines: Task to its headline metric; other tasks show all they have.
     """
-    table = Table("run", "task", "metric", "value", "answered", "from journal", "samples/s", "outcome")
+    table = Table("run", "score", "answered", "journal", "samples/s", "outcome")
     for name, outcome in outcomes.items():
-        if outcome.scored is None:
-            table.add_row(name, "", "", "", "", "", "", f"[red]failed ({outcome.exit_status})[/red]")
-            continue
         scored = outcome.scored
+        if scored is None:
+            table.add_row(name, "", "", "", "", f"[red]failed ({outcome.exit_status})[/red]")
+            continue
         rate = f"{scored.answered / scored.seconds:.1f}" if scored.answered and scored.seconds else ""
-        first = True
-        for task, scores in scored.scores.items():
-            for metric, value in scores.items():
-                if task in headlines and metric != headlines[task]:
-                    continue
-                counts = (
-                    [str(scored.answered), str(scored.from_journal), rate, "[green]done[/green]"] if first else [""] * 4
-                )
-                table.add_row(name if first else "", task, metric, f"{value:.4f}", *counts)
-                first = False
+        lines = _score_lines(scored, headlines)
+        table.add_row(name, lines, str(scored.answered), str(scored.from_journal), rate, "[green]done[/green]")
     return table
+
+
+def _score_lines(scored: Scored, headlines: dict[str, str]) -> str:
+    return "\n".join(
+        f"{task} {metric} {value:.4f}"
+        for task, scores in scored.scores.items()
+        for metric, value in scores.items()
+        if task not in headlines or metric == headlines[task]
+    )

@@ -1,4 +1,4 @@
-"""Takes the screenshots of the documentation from a page: `python tests/leaderboard/take_screenshots.py PAGE docs/images`.
+"""Takes the screenshots of the documentation: `python tests/leaderboard/take_screenshots.py PAGE docs/images`.
 
 PAGE is what `tlive report` wrote; the slice and the sample shown are the ones a reader reaches with the first clicks:
 the worst slice of the first candidate in breach, and the first sample that broke in it.

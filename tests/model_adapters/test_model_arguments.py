@@ -13,15 +13,18 @@ KNOWN_ENGINE_ARGS = frozenset({"enable_prefix_caching", "max_num_batched_tokens"
 
 def resolve(device: str, **given: object) -> dict[str, object]:
     arguments = ModelArguments.from_mapping(given)
-    settings = resolve_engine_settings(
-        arguments, "ckpt", device, 131072, frozenset({"image"}), KNOWN_ENGINE_ARGS, {}
-    )  # type: ignore[arg-type]
+    settings = resolve_engine_settings(arguments, "ckpt", device, 131072, frozenset({"image"}), KNOWN_ENGINE_ARGS, {})  # type: ignore[arg-type]
     return dict(settings.engine_args)
 
 
 def test_text_is_typed() -> None:
     arguments = ModelArguments.from_mapping(
-        {"max_model_len": "4096", "enforce_eager": "true", "limit_mm_per_prompt": '{"image": 4}', "gpu_memory_utilization": "0.5"}
+        {
+            "max_model_len": "4096",
+            "enforce_eager": "true",
+            "limit_mm_per_prompt": '{"image": 4}',
+            "gpu_memory_utilization": "0.5",
+        }
     )
     assert (arguments.max_model_len, arguments.enforce_eager) == (4096, True)
     assert arguments.limit_mm_per_prompt == {"image": 4}
@@ -29,7 +32,9 @@ def test_text_is_typed() -> None:
 
 
 def test_what_lmms_eval_adds_is_ignored() -> None:
-    assert ModelArguments.from_mapping({"batch_size": 1, "device": "cuda:0", "max_batch_size": None}) == ModelArguments()
+    assert (
+        ModelArguments.from_mapping({"batch_size": 1, "device": "cuda:0", "max_batch_size": None}) == ModelArguments()
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""After install lmms-eval knows our models and tasks; without vLLM it works on, and our adapter says what to install."""
+"""After install lmms-eval knows our models and tasks; without vLLM our adapter says what to install."""
 
 from __future__ import annotations
 

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from PIL import Image
 from tliveomni_eval.evals.errors import UserError
 from tliveomni_eval.model_adapters.vllm_backend.chat_prompt import ChatPrompt, build_chat_prompt
-from tliveomni_eval.model_adapters.vllm_backend.engine_loop import Request, Response, run_requests
 from tliveomni_eval.model_adapters.vllm_backend.engine_log import KernelLog
+from tliveomni_eval.model_adapters.vllm_backend.engine_loop import Request, Response, run_requests
 from tliveomni_eval.model_adapters.vllm_backend.prompt_prefetch import prefetch_prompts
 from tliveomni_eval.model_adapters.vllm_backend.response_journal import ResponseJournal, response_key
 

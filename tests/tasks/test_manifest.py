@@ -9,7 +9,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PIL import Image
-
 from tliveomni_eval.tasks.image_file import MediaError, read_image
 from tliveomni_eval.tasks.manifest import ManifestError, check_folder, load_samples
 from tliveomni_eval.tasks.media_check import damaged_media
