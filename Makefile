@@ -78,3 +78,8 @@ simulate: setup
 
 benchmark-gate: setup
 	$(BIN)/python tests/benchmarks/gate_speed.py
+
+.PHONY: constraints
+constraints: setup
+	@{ echo "# Versions the project is tested with: pip and uv take them with --constraint. Made by \`make constraints\`."; \
+	   $(UV) pip freeze --python $(BIN)/python --exclude-editable | grep -E '^[A-Za-z0-9_.-]+=='; } > constraints.txt
