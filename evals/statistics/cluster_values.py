@@ -29,6 +29,9 @@ COEFFICIENTS: dict[LossKind, tuple[float, float]] = {
 }
 """α and β of each kind of loss."""
 
+SMALLEST_DIVISOR = 1e-12
+"""Below this a quality or an error is rounding noise, and a loss relative to it undefined."""
+
 _SAME = 1e-9
 _POOL_ABOVE = 512
 _BINS_A_DEVIATION = 32
@@ -127,7 +130,7 @@ def loss_of(quality_baseline: float, quality_candidate: float, kind: LossKind) -
     if kind == "absolute":
         return difference
     divisor = quality_baseline if kind == "relative" else 1 - quality_baseline
-    return difference / divisor if divisor > 0 else float("nan")
+    return difference / divisor if divisor > SMALLEST_DIVISOR else float("nan")
 
 
 def cluster_values(paired: PairedSums, members: IndexArray) -> ClusterValues:
@@ -145,13 +148,21 @@ def cluster_values(paired: PairedSums, members: IndexArray) -> ClusterValues:
     if not counted.all():
         num_b, den_b, num_c, den_c = (array[counted] for array in (num_b, den_b, num_c, den_c))
         label = label[counted]
+    error = paired.kind == "error"
     if paired.statistic == "all_correct":
-        num_b, num_c = ((num >= den * (1 - _SAME)).astype(np.float64) for num, den in ((num_b, den_b), (num_c, den_c)))
+        num_b, num_c = (_all_correct(num, den, error=error) for num, den in ((num_b, den_b), (num_c, den_c)))
         den_b = den_c = np.ones_like(num_b)
+        error = False
     if not den_b.sum() > 0 or not den_c.sum() > 0:
         empty = np.empty(0)
         return ClusterValues(empty, empty, empty, label=np.empty(0, dtype=np.intp))
-    return _linearised(num_b, den_b, num_c, den_c, label, error=paired.kind == "error")
+    return _linearised(num_b, den_b, num_c, den_c, label, error=error)
+
+
+def _all_correct(num: FloatArray, den: FloatArray, *, error: bool) -> FloatArray:
+    """1 where nothing of the cluster is wrong, else 0."""
+    right = den - num if error else num
+    return (right >= den * (1 - _SAME)).astype(np.float64)
 
 
 def _linearised(

@@ -14,7 +14,7 @@ from tliveomni_eval.evals.statistics.cluster_numbers import clusters_to_decide, 
 from tliveomni_eval.evals.statistics.cluster_values import ClusterValues, cluster_values, loss_of
 from tliveomni_eval.evals.statistics.comparison import LossKind, SliceComparison
 from tliveomni_eval.evals.statistics.exact_tests import mcnemar_exact
-from tliveomni_eval.evals.statistics.loss_interval import claim_scores, loss_interval
+from tliveomni_eval.evals.statistics.loss_interval import ClaimScores, claim_scores, loss_interval
 from tliveomni_eval.evals.statistics.paired_slices import FloatArray, IndexArray, PairedSums, SetMetricPair
 from tliveomni_eval.evals.statistics.set_metric_values import set_metric_cluster_values
 from tliveomni_eval.evals.statistics.slice_stack import SliceStack
@@ -101,6 +101,7 @@ def _claims(slices: list[ClusterValues], budget: float, kind: LossKind, confiden
     stack = SliceStack.of([slices[index].pooled(budget, kind) for index in defined])
     low, high = loss_interval(stack, kind, confidence)
     at_budget = claim_scores(stack, np.full(len(stack), budget), kind)
+    low, high, p_pass, p_breach = _consistent(low, high, at_budget, budget, (1 - confidence) / 2)
     fewest = minimum_clusters(stack, budget, kind, confidence)
     undecided = (low <= budget) & (high > budget)
     total = clusters_to_decide(stack, budget, kind, confidence) if undecided.any() else stack.n_clusters
@@ -116,14 +117,35 @@ def _claims(slices: list[ClusterValues], budget: float, kind: LossKind, confiden
             "low": float(low[position]),
             "high": float(high[position]),
             "method": SCORE if values.right_or_wrong else TILTED_SCORE,
-            "p_noninferiority": _NORMAL.cdf(float(at_budget.below[position])),
-            "p_breach": _NORMAL.cdf(-float(at_budget.above[position])),
+            "p_noninferiority": float(p_pass[position]),
+            "p_breach": float(p_breach[position]),
             "further_clusters": _further(values.n_clusters, float(total[position])) if undecided[position] else 0,
             "certifiable": certifiable,
             "minimum_clusters": int(fewest[position]) if math.isfinite(fewest[position]) else None,
             "reason": "" if certifiable else _too_few(values.n_clusters, float(fewest[position])),
         }
     return claims
+
+
+def _consistent(
+    low: FloatArray, high: FloatArray, at_budget: ClaimScores, budget: float, tail: float
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Interval ends and p values that claim the same; with two or three clusters the inversion may have gaps.
+
+    Where only one of them makes a claim, neither does.
+    """
+    p_pass = np.array([_NORMAL.cdf(float(score)) for score in at_budget.below])
+    p_breach = np.array([_NORMAL.cdf(-float(score)) for score in at_budget.above])
+    margin = 1 + 1e-6
+    only_interval = (high <= budget) & (p_pass > tail * margin), (low > budget) & (p_breach > tail * margin)
+    high = np.where(only_interval[0], np.nextafter(budget, np.inf), high)
+    low = np.where(only_interval[1], budget, low)
+    return (
+        low,
+        high,
+        np.where(high > budget, np.maximum(p_pass, tail * margin), p_pass),
+        np.where(low <= budget, np.maximum(p_breach, tail * margin), p_breach),
+    )
 
 
 def _further(present: int, total: float) -> int | None:

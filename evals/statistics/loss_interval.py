@@ -15,6 +15,7 @@ from tliveomni_eval.evals.statistics.tilted_score import TiltedScore
 
 _NORMAL = NormalDist()
 _DOUBLINGS = 40
+_LARGEST = 1e6
 _REFINEMENTS = 60
 
 
@@ -58,8 +59,11 @@ def claim_scores(
 def claims_of(found: TiltedScore, right_or_wrong: NDArray[np.bool_]) -> ClaimScores:
     """The claims that these statistics allow; see `claim_scores`."""
     above = np.minimum(found.score, found.corrected)
-    above = np.where(right_or_wrong, above, np.maximum(above, found.studentised))
-    return ClaimScores(below=np.maximum(found.score, found.corrected), above=above)
+    # Without any spread the studentised mean is infinite and tells nothing.
+    usable = ~right_or_wrong & np.isfinite(found.studentised)
+    above = np.where(usable, np.maximum(above, found.studentised), above)
+    below = np.maximum(found.score, found.corrected)
+    return ClaimScores(below=np.clip(below, -_LARGEST, _LARGEST), above=np.clip(above, -_LARGEST, _LARGEST))
 
 
 def loss_interval(stack: SliceStack, kind: LossKind, confidence: float) -> tuple[FloatArray, FloatArray]:
@@ -99,7 +103,7 @@ def _first_excluded(excess: Callable[[FloatArray], FloatArray], inside: FloatArr
     never = value_out < 0
     last_side = np.zeros_like(inside)
     for _ in range(_REFINEMENTS):
-        usable = np.isfinite(value_in) & np.isfinite(value_out) & (value_out > value_in)
+        usable = value_out > value_in
         secant = (inside * value_out - outside * value_in) / np.where(usable, value_out - value_in, 1.0)
         middle = np.where(usable, secant, (inside + outside) / 2)
         value = excess(middle)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from tliveomni_eval.evals.statistics.cluster_values import COEFFICIENTS, ClusterValues
+from tliveomni_eval.evals.statistics.cluster_values import COEFFICIENTS, SMALLEST_DIVISOR, ClusterValues
 from tliveomni_eval.evals.statistics.comparison import LossKind
 from tliveomni_eval.evals.statistics.paired_slices import FloatArray
 from tliveomni_eval.evals.statistics.tilted_score import TiltedScore, tilted_score
@@ -111,7 +111,7 @@ class SliceStack:
         """Point estimate of the loss of each slice; NaN where it is undefined."""
         quality_b, quality_c = self.mean(self.baseline), self.mean(self.candidate)
         divisor = {"absolute": np.ones_like(quality_b), "relative": quality_b, "relative_error": 1 - quality_b}[kind]
-        positive = divisor > 0
+        positive = divisor > SMALLEST_DIVISOR
         return np.where(positive, (quality_b - quality_c) / np.where(positive, divisor, 1.0), np.nan)
 
     def hypothesis(self, loss: FloatArray, kind: LossKind) -> FloatArray:

@@ -66,7 +66,9 @@ def tilted_score(
     variance = _total(weights, multiplicity) / count + unseen * extreme**2
     weights *= oriented
     third = _total(weights, multiplicity) / count + unseen * extreme**3
-    score = _ratio(np.sqrt(count) * mean, np.sqrt(variance))
+    # Without a value on the other side of 0, seen or possible, no weights meet the hypothesis.
+    impossible = (np.maximum(oriented.max(axis=1), extreme) <= 0) & (mean != 0)
+    score = _ratio(np.sqrt(count) * mean, np.where(impossible, 0.0, np.sqrt(variance)))
     skewness = _ratio(sign * third, variance**1.5 * np.sqrt(count), otherwise=0.0)
     wald = _ratio(np.sqrt(np.maximum(count - 1, 1)) * mean, np.sqrt(spread))
     return TiltedScore(score, _skewness_corrected(score, skewness), _normal_score(wald, count - 1))

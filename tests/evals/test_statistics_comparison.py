@@ -96,6 +96,36 @@ def test_interval_estimate_and_tests_agree(
     assert (found.p_breach < tail * (1 - 1e-4)) <= (found.low > 0.02 - 1e-7)
 
 
+@pytest.mark.filterwarnings("error")
+@given(st.integers(0, 10_000), st.sampled_from(KINDS), st.sampled_from(["quality", "error"]))
+@settings(max_examples=150, deadline=None)
+def test_any_finite_counts_give_consistent_claims_without_a_warning(seed: int, kind: LossKind, of: str) -> None:
+    rng = np.random.default_rng(seed)
+    n = int(rng.choice([1, 2, 3, 5, 40, 700]))
+    den = rng.choice(np.array([np.ones(n), rng.integers(0, 20, n), rng.random(n) * 10.0 ** rng.integers(-8, 9)]))
+    rates = rng.choice(np.array([rng.random(n), rng.integers(0, 2, n), np.ones(n), 3 * rng.normal(size=n)]))
+    other = np.where(rng.random(n) < rng.random(), rates, rng.random(n) * rng.integers(0, 3))
+    cluster = rng.integers(0, max(1, n // 2), n)
+    paired = PairedSums.of(den * rates, den, den * other, den, cluster=cluster, kind=of)  # type: ignore[arg-type]
+    budget = float(rng.choice([0, 0.001, 0.015, 0.3]))
+    (found,) = compare_slices(paired, budget=budget, loss_kind=kind, replicates=20)
+    if math.isnan(found.loss):
+        assert found.verdict == "INCONCLUSIVE" and found.reason
+        return
+    assert (found.p_noninferiority <= 0.02500001) == (found.verdict == "PASS")
+    assert (found.p_breach <= 0.02500001) == (found.verdict == "BREACH") or found.low == budget
+    assert not found.low > found.loss + 1e-9 * (1 + abs(found.loss))
+    assert not found.high < found.loss - 1e-9 * (1 + abs(found.loss))
+
+
+def test_all_correct_of_an_error_metric_is_a_cluster_without_errors() -> None:
+    errors = np.array([0.0, 0.0, 0.0, 2.0] * 50)
+    cluster = np.repeat(np.arange(100), 2)
+    words = np.full(200, 5.0)
+    paired = PairedSums.of(errors, words, errors, words, cluster=cluster, kind="error", statistic="all_correct")
+    assert compare_slices(paired)[0].quality_baseline == 0.5
+
+
 @given(st.integers(1, 20), st.integers(0, 20))
 @settings(max_examples=30, deadline=None)
 def test_a_worse_candidate_has_a_higher_interval(worse: int, better: int) -> None:
