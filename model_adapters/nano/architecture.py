@@ -84,7 +84,10 @@ class NanoDimensions:
         known = set(cls.__dataclass_fields__)
         if unknown := sorted(set(values) - known):
             raise ValueError(f"unknown model dimension {unknown[0]!r}; known: {', '.join(sorted(known))}")
-        return cls(**{key: tuple(value) if isinstance(value, list) else value for key, value in values.items()})
+        fields: dict[str, Any] = {
+            key: tuple(value) if isinstance(value, list) else value for key, value in values.items()
+        }
+        return cls(**fields)
 
     def to_mapping(self) -> dict[str, Any]:
         """The dimensions as JSON-ready values."""

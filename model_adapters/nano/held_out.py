@@ -69,7 +69,6 @@ def _batches(
             yield (104 if is_table else 40), members[start : start + batch_size]
 
 
-@torch.no_grad()
 def greedy_ids(
     weights: Mapping[str, torch.Tensor],
     config: Any,
@@ -127,7 +126,8 @@ def read_examples(
     for most_tokens, batch in _batches(examples, batch_size):
         pixels = torch.from_numpy(np.stack([example.pixels for example in batch])).to(device)
         questions = [encoder.question_ids(example.prompt) for example in batch]
-        ids = greedy_ids(weights, config, encoder, pixels, questions, most_tokens)
+        with torch.no_grad():
+            ids = greedy_ids(weights, config, encoder, pixels, questions, most_tokens)
         readings += [Reading(example, encoder.decode(row)) for example, row in zip(batch, ids, strict=True)]
     return readings
 

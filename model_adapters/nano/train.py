@@ -119,7 +119,7 @@ class Training:
         first_seed = round(arguments.progress[0] * 100_000_000)
         self.pools = ImagePools(layouts, MixedSource(self.tasks), arguments.renderers, first_seed)
         self.pools.start(self.schedule.difficulty(arguments.progress[0]))
-        self.state: TrainingState | None = None
+        self.is_prepared = False
         self.stopping = False
         self.steps = 0
         self.samples = 0
@@ -156,6 +156,7 @@ class Training:
             ocr_source.validation_example(index) for index in range(self.settings["validation"]["samples"])
         ]
         self.log(f"{len(self.validation)} validation samples rendered")
+        self.is_prepared = True
         if self.arguments.resume is not None and self.arguments.embedded is not None:
             self.validate("embedded set before", load_embedded_examples(self.arguments.embedded))
 
@@ -325,7 +326,7 @@ def main(argv: list[str] | None = None) -> int:
         status = 1
     finally:
         training.pools.stop()
-    if training.state is not None:
+    if training.is_prepared:
         training.finish()
     return status
 

@@ -80,23 +80,23 @@ class TrainingState:
         pairs = [(total, new) for total, new in zip(self._gradients, found, strict=True) if new is not None]
         torch._foreach_add_([total for total, _ in pairs], [new for _, new in pairs])
 
-    @torch.no_grad()
     def step(self) -> None:
         """One optimizer step from the added gradients, which are then zeroed."""
-        torch._foreach_copy_(self._master_gradients, self._gradients)
-        self.gradient_norm.copy_(torch.nn.utils.clip_grad_norm_(self.masters, 1.0, foreach=True))
-        self.optimizer.step()
-        torch._foreach_copy_([parameter.data for parameter in self._parameters], self.masters)
-        torch._foreach_lerp_(self.averages, self.masters, self._average_share)
-        torch._foreach_zero_(self._gradients)
+        with torch.no_grad():
+            torch._foreach_copy_(self._master_gradients, self._gradients)
+            self.gradient_norm.copy_(torch.nn.utils.clip_grad_norm_(self.masters, 1.0, foreach=True))
+            self.optimizer.step()
+            torch._foreach_copy_([parameter.data for parameter in self._parameters], self.masters)
+            torch._foreach_lerp_(self.averages, self.masters, self._average_share)
+            torch._foreach_zero_(self._gradients)
 
-    @torch.no_grad()
     def restart(self) -> None:
         """Forgets what warm-up passes left in gradients and optimizer."""
-        torch._foreach_zero_(self._gradients)
-        for values in self.optimizer.state.values():
-            for value in values.values():
-                value.zero_()
+        with torch.no_grad():
+            torch._foreach_zero_(self._gradients)
+            for values in self.optimizer.state.values():
+                for value in values.values():
+                    value.zero_()
 
     def averaged_weights(self) -> dict[str, torch.Tensor]:
         """The averaged weights in bfloat16, which is what a checkpoint will hold, cast to the compute dtype."""
