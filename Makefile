@@ -83,3 +83,8 @@ benchmark-gate: setup
 constraints: setup
 	@{ echo "# Versions the project is tested with: pip and uv take them with --constraint. Made by \`make constraints\`."; \
 	   $(UV) pip freeze --python $(BIN)/python --exclude-editable | grep -E '^[A-Za-z0-9_.-]+=='; } > constraints.txt
+
+# The built page is committed; this makes it anew from its sources (Node 20).
+.PHONY: page
+page:
+	cd leaderboard/frontend && npm ci --silent && npm run build

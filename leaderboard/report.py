@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from tliveomni_eval.evals.gate.gate import gate_candidates
 from tliveomni_eval.evals.gate.policy import Policy
 from tliveomni_eval.evals.gate.verdict import Outcome
+from tliveomni_eval.leaderboard.exports import EXPORTS
 from tliveomni_eval.leaderboard.media_inclusion import CopiedMedia, EmbeddedMedia, MediaChoice
 from tliveomni_eval.leaderboard.media_location import MediaLocator, default_media_roots
 from tliveomni_eval.leaderboard.page_builder import Comparison, build_overview, pair_tasks
@@ -59,7 +60,8 @@ def write_report(
 
     Args:
         runs: Run folders, or folders of runs.
-        output: `NAME.html` for one file, anything else for a folder.
+        output: `NAME.html` for one file; `NAME.csv`, `.md`, `.json` or `.svg` for the release matrix alone (see
+            `exports`); anything else for a folder.
         baseline: Name of the baseline; see `split_baseline`.
         policy: Policy of the gate; every slice at 1.5 % by default.
         media: Which samples carry media; by default those that changed or are wrong in one file, all in a folder.
@@ -89,10 +91,15 @@ def write_report(
         else CopiedMedia(media or "all", output)
     )
     heading = title or f"{', '.join(tasks)} · {reference.name}"
+    when = now or datetime.now(UTC)
     try:
+        if export := EXPORTS.get(output.suffix.lower()):
+            output.parent.mkdir(parents=True, exist_ok=True)
+            _write(output, export(build_overview(comparison, tasks, heading, when)))
+            return WrittenReport(output, output.stat().st_size, gated.outcome, "")
         pages = [build_task_page(name, paired, locator, inclusion) for name, paired in tasks.items()]
         note = _media_note(pages)
-        overview = build_overview(comparison, tasks, heading, now or datetime.now(UTC), note)
+        overview = build_overview(comparison, tasks, heading, when, note)
         files = _single(output, heading, overview, pages) if single else _folder(output, heading, overview, pages)
     except OSError as error:
         raise ReportError(f"cannot write {error.filename or output}: {error.strerror}") from error

@@ -15,7 +15,7 @@ import click
     default="report.html",
     show_default=True,
     type=click.Path(path_type=Path),
-    help="NAME.html writes one file; any other name a folder with data and media beside the page.",
+    help="NAME.html: one file. NAME.csv, .md, .json: the release matrix; NAME.svg: a badge. Other names: a folder.",
 )
 @click.option("--baseline", metavar="NAME", help="Variant or name of the baseline  [default: bf16, else the first run]")
 @click.option("--policy", type=click.Path(path_type=Path), help="Policy of the gate  [default: 1.5 % for every slice]")
@@ -48,7 +48,7 @@ def command(
     """Write a page that shows which slice of which candidate broke, which samples, and why.
 
     RUN… are run folders of `tlive run` or output folders of `lmms-eval --log_samples`, or a folder that holds several.
-    The page opens from disk; it needs no network and no server.
+    The page opens from disk; it needs no network and no server. A folder holds the data and the media beside the page.
     """
     from tliveomni_eval.leaderboard.report import write_report
 

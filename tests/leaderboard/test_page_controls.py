@@ -15,6 +15,7 @@ VIEWS = {
     "task": "#/task/live_ocr/w4naive",
     "sample": "#/sample/live_ocr/ocr-00032?slice=field%3Dprice&candidate=w4a16",
     "runs": "#/compare",
+    "standings": "#/standings",
 }
 
 
