@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import ArrayLike
+from tliveomni_eval.evals.statistics.paired_slices import FloatArray
 
 
 def mcnemar_exact(worsened: int, improved: int) -> tuple[float, float]:
@@ -38,14 +40,12 @@ def _fair_coin_tail(trials: int, at_least: int) -> float:
     return float(min(1.0, np.exp(terms).sum()))
 
 
-def share_possible_if_none_seen(clusters: int, confidence: float = 0.95) -> float:
+def share_possible_if_none_seen(clusters: ArrayLike, confidence: float = 0.95) -> FloatArray:
     """Largest share of broken clusters with which seeing none among `clusters` is still this likely: 1 − confidence.
 
     The exact form of the rule of three (Hanley and Lippman-Hand 1983): 1 − (1 − confidence)^(1/n), about 3/n at 95 %.
 
-    >>> round(share_possible_if_none_seen(200), 4)
+    >>> round(float(share_possible_if_none_seen(200)), 4)
     0.0149
     """
-    if clusters <= 0:
-        return 1.0
-    return float(-math.expm1(math.log1p(-confidence) / clusters))
+    return -np.expm1(math.log1p(-confidence) / np.maximum(clusters, 1e-300))

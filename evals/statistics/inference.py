@@ -14,7 +14,7 @@ from tliveomni_eval.evals.statistics.cluster_numbers import clusters_to_decide, 
 from tliveomni_eval.evals.statistics.cluster_values import ClusterValues, cluster_values, loss_of
 from tliveomni_eval.evals.statistics.comparison import LossKind, SliceComparison
 from tliveomni_eval.evals.statistics.exact_tests import mcnemar_exact
-from tliveomni_eval.evals.statistics.loss_interval import ClaimScores, claim_scores, loss_interval
+from tliveomni_eval.evals.statistics.loss_interval import ClaimScores, claim_scores, loss_interval, unseen_loss
 from tliveomni_eval.evals.statistics.paired_slices import FloatArray, IndexArray, PairedSums, SetMetricPair
 from tliveomni_eval.evals.statistics.set_metric_values import set_metric_cluster_values
 from tliveomni_eval.evals.statistics.slice_stack import SliceStack
@@ -100,11 +100,14 @@ def _claims(slices: list[ClusterValues], budget: float, kind: LossKind, confiden
         return claims
     stack = SliceStack.of([slices[index].pooled(budget, kind) for index in defined])
     low, high = loss_interval(stack, kind, confidence)
+    unseen = unseen_loss(stack, kind, confidence)
+    high = np.where(unseen > budget, np.maximum(high, unseen), high)
     at_budget = claim_scores(stack, np.full(len(stack), budget), kind)
     low, high, p_pass, p_breach = _consistent(low, high, at_budget, budget, (1 - confidence) / 2)
     fewest = minimum_clusters(stack, budget, kind, confidence)
     undecided = (low <= budget) & (high > budget)
     total = clusters_to_decide(stack, budget, kind, confidence) if undecided.any() else stack.n_clusters
+    total = np.where(stack.loss(kind) <= budget, np.maximum(total, fewest), total)
     for position, index in enumerate(defined):
         values = slices[index]
         baseline, candidate = values.quality

@@ -8,7 +8,9 @@ from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
+from tliveomni_eval.evals.statistics.cluster_values import SMALLEST_DIVISOR
 from tliveomni_eval.evals.statistics.comparison import LossKind
+from tliveomni_eval.evals.statistics.exact_tests import share_possible_if_none_seen
 from tliveomni_eval.evals.statistics.paired_slices import FloatArray
 from tliveomni_eval.evals.statistics.slice_stack import SliceStack
 from tliveomni_eval.evals.statistics.tilted_score import TiltedScore
@@ -85,6 +87,19 @@ def loss_interval(stack: SliceStack, kind: LossKind, confidence: float) -> tuple
     high = _first_excluded(lambda loss: -claim_scores(stack, loss, kind).below - critical, estimate, step)
     low = _first_excluded(lambda loss: claim_scores(stack, loss, kind).above - critical, estimate, -step)
     return low, high
+
+
+def unseen_loss(stack: SliceStack, kind: LossKind, confidence: float) -> FloatArray:
+    """Loss that clusters destroyed at the largest share possible with none seen would cause, one a slice.
+
+    Where it exceeds the budget nothing can PASS, not even a candidate that improved many clusters: the gains seen say
+    nothing about the breakage that so few clusters cannot show.
+    """
+    quality = stack.mean(stack.baseline)
+    share = share_possible_if_none_seen(stack.n_clusters, confidence)
+    if kind == "relative":
+        return share
+    return share * (quality if kind == "absolute" else quality / np.maximum(1 - quality, SMALLEST_DIVISOR))
 
 
 def _first_excluded(excess: Callable[[FloatArray], FloatArray], inside: FloatArray, step: FloatArray) -> FloatArray:

@@ -133,6 +133,6 @@ def test_mcnemar_equals_statsmodels_and_scipy(worsened: int, improved: int) -> N
 
 @given(st.integers(1, 100_000), st.floats(0.6, 0.999))
 def test_share_possible_if_none_seen_is_the_exact_binomial_bound(clusters: int, confidence: float) -> None:
-    share = share_possible_if_none_seen(clusters, confidence)
+    share = float(share_possible_if_none_seen(clusters, confidence))
     assert stats.binom.pmf(0, clusters, share) == pytest.approx(1 - confidence, rel=1e-6)
     assert share_possible_if_none_seen(0) == 1.0

@@ -9,7 +9,7 @@ from multiprocessing import get_context
 
 import numpy as np
 from outcome_models import MODELS, OutcomeModel
-from tliveomni_eval.evals.statistics.loss_interval import claims_of, critical_score
+from tliveomni_eval.evals.statistics.loss_interval import claims_of, critical_score, unseen_loss
 
 BUDGET = 0.015
 CONFIDENCE = 0.95
@@ -129,6 +129,7 @@ def _outcomes(
             claims = claims_of(found, stack.right_or_wrong)
         rows += [claims.below <= -critical, claims.above > critical]
         paired_t += [found.studentised <= -critical, found.studentised > critical]
+    rows[0] &= unseen_loss(stack, "relative", CONFIDENCE) <= BUDGET
     change = np.abs(stack.baseline - stack.candidate)
     count = np.ones_like(change) if stack.multiplicity is None else stack.multiplicity
     largest = (change * (count > 0)).max(axis=1)

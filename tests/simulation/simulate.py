@@ -9,11 +9,14 @@ import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from chart import chart
 from exact_noninferiority import pass_power
 from operating_characteristics import BUDGET, CONFIDENCE, FLIP_RATES, grid, simulate
 from requirements_met import violations
+
+Rows = list[dict[str, Any]]
 
 _POWER_CLUSTERS = (200, 300, 500, 1000, 2000, 5000)
 
@@ -35,29 +38,34 @@ def main() -> int:
         for clusters in _POWER_CLUSTERS
         for flip_rate in FLIP_RATES
     ]
-    missed = violations(cells, power, BUDGET)
-    settings = {
-        "budget": BUDGET,
-        "confidence": CONFIDENCE,
-        "repetitions": options.repetitions,
-        "seed": options.seed,
-        "missed": missed,
-    }
-    rounded = [_rounded(row) for row in cells], [_rounded(row) for row in power]
-    lines = [json.dumps(row) for row in rounded[0]], [json.dumps(row) for row in rounded[1]]
-    joined = [",\n    ".join(rows) for rows in lines]
-    text = (
-        f'{{\n  "settings": {json.dumps(settings)},\n  "cells": [\n    {joined[0]}\n  ],\n'
-        f'  "pass_power": [\n    {joined[1]}\n  ]\n}}\n'
-    )
-    (options.output / "operating_characteristics.json").write_text(text, encoding="utf-8")
-    (options.output / "operating_characteristics.svg").write_text(chart(cells, BUDGET), encoding="utf-8")
+    missed = write_results(cells, power, options.output, repetitions=options.repetitions, seed=options.seed)
     print(f"{len(cells)} cells, {options.repetitions} repetitions each, {time.monotonic() - started:.0f} s")
     print("\n".join(["Every requirement holds."] if not missed else ["Missed:", *missed]))
     return int(bool(missed))
 
 
-def _rounded(row: dict[str, object]) -> dict[str, object]:
+def write_results(cells: Rows, power: Rows, output: Path, *, repetitions: int, seed: int) -> list[str]:
+    """Write the results and their plot, rates to four digits; returns the requirements that are missed."""
+    cells, power = [_rounded(row) for row in cells], [_rounded(row) for row in power]
+    missed = violations(cells, power, BUDGET)
+    settings = {
+        "budget": BUDGET,
+        "confidence": CONFIDENCE,
+        "repetitions": repetitions,
+        "seed": seed,
+        "missed": missed,
+    }
+    lines = [",\n    ".join(json.dumps(row) for row in rows) for rows in (cells, power)]
+    text = (
+        f'{{\n  "settings": {json.dumps(settings)},\n  "cells": [\n    {lines[0]}\n  ],\n'
+        f'  "pass_power": [\n    {lines[1]}\n  ]\n}}\n'
+    )
+    (output / "operating_characteristics.json").write_text(text, encoding="utf-8")
+    (output / "operating_characteristics.svg").write_text(chart(cells, BUDGET), encoding="utf-8")
+    return missed
+
+
+def _rounded(row: dict[str, Any]) -> dict[str, Any]:
     return {key: round(float(value), 4) if isinstance(value, float) else value for key, value in row.items()}
 
 
