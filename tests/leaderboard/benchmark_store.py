@@ -41,17 +41,14 @@ def main(runs: int, size: int) -> None:
         for path in paths:
             store.add(path)
         seconds = time.perf_counter() - began
-        print(
-            f"ingest         {runs} runs x {size} samples: {runs / seconds:.1f} runs/s, {runs * size / seconds:.0f} samples/s"
-        )
+        rate = f"{runs / seconds:.1f} runs/s, {runs * size / seconds:.0f} samples/s"
+        print(f"ingest         {runs} runs x {size} samples: {rate}")
         timed("matrix, store ", lambda: query(store))
         timed("matrix, JSONL ", lambda: query_json_lines(folder / "runs"))
         client = TestClient(create_app(store), base_url="http://127.0.0.1")
         timed("list of runs  ", lambda: client.get("/api/runs").raise_for_status())
-        timed(
-            "history       ",
-            lambda: client.get("/api/history?task=live_ocr&attribute=field&value=price").raise_for_status(),
-        )
+        price = {"task": "live_ocr", "attribute": "field", "value": "price"}
+        timed("history       ", lambda: client.get("/api/history", params=price).raise_for_status())
         timed("page, first   ", lambda: client.get("/").raise_for_status())
         timed("page, again   ", lambda: client.get("/").raise_for_status())
 
