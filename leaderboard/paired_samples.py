@@ -85,7 +85,7 @@ def pair_samples(logs: Sequence[TaskLog | None]) -> PairedSamples:
             continue
         present = positions[run] >= 0
         for index, name in enumerate(metrics):
-            if name in of_run.metrics:
+            if name in of_run.metrics and of_run.metrics[name].payloads is None:  # AP has no value a sample.
                 column = of_run.metrics[name]
                 num[run, index, present] = column.num[positions[run, present]]
                 den[run, index, present] = column.den[positions[run, present]]

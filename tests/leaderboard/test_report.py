@@ -178,3 +178,24 @@ def test_bad_input_is_one_message(small: Path, tmp_path: Path, arguments: list[s
     result = CliRunner().invoke(command, given)
     assert isinstance(result.exception, ReportError)
     assert message in str(result.exception)
+
+
+def test_plain_lmms_eval_logs_of_a_foreign_task(tmp_path: Path) -> None:
+    data = samples(48)
+    for name, answer in (("first", right), ("second", careless(right))):
+        run = write_run(tmp_path, name, data, answer, task="ocrbench")
+        (run / "run.json").unlink()
+        for log in run.rglob("*.jsonl"):
+            lines = [json.loads(line) for line in log.read_text().splitlines()]
+            for line in lines:
+                del line["record"]
+                for metric in ("field_exact", "edit_similarity", "anls"):
+                    line[metric] = line[metric]["num"]
+            log.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    written = write_report([tmp_path / "first", tmp_path / "second"], tmp_path / "page.html")
+    shown = PageOverview.model_validate(embedded(written.page, "tlive-overview"))
+    assert [row.attribute for row in shown.rows] == [None]
+    assert shown.rows[0].cells[0].verdict == "BREACH"
+    page = TaskPage.model_validate(embedded(written.page, "tlive-task-0"))
+    assert {sample.reference for sample in page.samples} == {one.reference for one in data}
+    assert any(sample.changes[0] < 0 for sample in page.samples)
