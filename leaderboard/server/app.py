@@ -40,6 +40,7 @@ def create_app(store: RunStore, hosts: Sequence[str] = ("127.0.0.1", "localhost"
     app = FastAPI(title="TLiveOmni-Eval", docs_url=None, redoc_url=None, openapi_url=None)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))
     comparisons = StoredComparisons(store)
+    app.state.comparisons = comparisons
     registered: dict[str, tuple[Path, str]] = {}
     checked: dict[str, tuple[int, int]] = {}
 

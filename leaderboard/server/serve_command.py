@@ -16,6 +16,8 @@ from tliveomni_eval.leaderboard.store.store_command import store_option
 @click.option("--port", default=8642, show_default=True, type=click.IntRange(0, 65535))
 def command(folder: Path, host: str, port: int) -> None:
     """Serve the release matrix, history and every sample of the runs in a store."""
+    import threading
+
     import uvicorn
     from tliveomni_eval.leaderboard.server.app import create_app
     from tliveomni_eval.leaderboard.store.run_store import RunStore
@@ -27,4 +29,6 @@ def command(folder: Path, host: str, port: int) -> None:
     if hosts == ["*"]:
         click.echo("warning: everyone who reaches this machine can read the store", err=True)
     click.echo(f"http://{host}:{port}/  (Ctrl-C ends it)")
-    uvicorn.run(create_app(RunStore(folder), hosts), host=host, port=port, log_level="warning")
+    app = create_app(RunStore(folder), hosts)
+    threading.Thread(target=app.state.comparisons.build_default, daemon=True).start()
+    uvicorn.run(app, host=host, port=port, log_level="warning")

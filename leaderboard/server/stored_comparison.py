@@ -102,6 +102,11 @@ class StoredComparisons:
         chosen = sorted(chosen[:_MOST_CANDIDATES], key=lambda run: run.variant or run.name)
         return (baseline.run_id, [run.run_id for run in chosen]) if chosen else None
 
+    def build_default(self) -> None:
+        """Builds the default comparison, so that the first reader does not wait for it."""
+        if chosen := self.default():
+            self.part(chosen[0], chosen[1], "overview")
+
     def part(self, baseline: str, candidates: Sequence[str], name: str) -> str | None:
         """One part of a comparison as JSON.
 

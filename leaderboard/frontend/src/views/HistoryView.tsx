@@ -52,7 +52,7 @@ export function HistoryView(props: { task: string | null; attribute: string | nu
       {failure && <p class="failure">{failure}</p>}
       {histories === null && !failure && <p class="quiet">{t.loading}</p>}
       {histories?.length === 0 && <p class="nothing">{t.noHistory}</p>}
-      {histories?.map((history) => (
+      {[...(histories ?? [])].sort((a, b) => Number(b.step !== null) - Number(a.step !== null)).map((history) => (
         <Variant key={history.variant} history={history} />
       ))}
     </>
@@ -68,10 +68,13 @@ function Variant({ history }: { history: History }) {
     <section class={`sheet history ${step ? "fell" : ""}`} aria-label={history.variant}>
       <h2>{history.variant}</h2>
       <p class={began ? "failure" : "quiet"}>
-        {step && began ? t.regressionBegan(began.name, quality(step.before), quality(step.after)) : t.noStep}
+        {step && began ? t.regressionBegan(`${began.name} (${began.started.slice(0, 10)})`, quality(step.before), quality(step.after)) 
+          : points.length > 1
+            ? t.noStep
+            : points.map((point) => `${point.started.slice(0, 10)} · ${quality(point.quality)} (${quality(point.low)} … ${quality(point.high)}) · n ${point.n}`)}
         {history.noise !== null && <span class="quiet"> · {t.noiseBand(percent(history.noise))}</span>}
       </p>
-      <Chart history={history} />
+      {points.length > 1 && <Chart history={history} />}
       {changed.length > 0 && (
         <details>
           <summary>
