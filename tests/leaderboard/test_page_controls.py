@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 Opener = Callable[..., Page]
 VIEWS = {
@@ -19,19 +19,19 @@ VIEWS = {
 }
 
 
-def rows(page: Page) -> list[str]:
-    return page.locator(".matrix tbody tr:not(.group) th").all_inner_texts()
+def rows(page: Page) -> Locator:
+    return page.locator(".matrix tbody tr:not(.group) th")
 
 
 def test_search_narrows_the_matrix(open_page: Opener, single_page) -> None:
     page = open_page(single_page)
-    whole = len(rows(page))
+    whole = rows(page).count()
     page.get_by_role("searchbox").fill("price")
-    assert rows(page) == ["price"]
+    expect(rows(page)).to_have_text(["price"])
     page.get_by_role("searchbox").fill("no such slice")
     expect(page.get_by_text("No slice matches these filters.")).to_be_visible()
     page.get_by_role("button", name="Clear filters").click()
-    assert len(rows(page)) == whole
+    expect(rows(page)).to_have_count(whole)
 
 
 def test_verdict_filter_keeps_rows_that_have_it(open_page: Opener, single_page) -> None:
@@ -41,7 +41,7 @@ def test_verdict_filter_keeps_rows_that_have_it(open_page: Opener, single_page) 
     button.click()
     expect(button).to_have_attribute("aria-pressed", "true")
     shown = page.locator(".matrix tbody tr:not(.group)")
-    assert shown.count() == count
+    expect(shown).to_have_count(count)
     for index in range(count):
         expect(shown.nth(index).locator("td.inconclusive").first).to_be_visible()
 
@@ -49,7 +49,8 @@ def test_verdict_filter_keeps_rows_that_have_it(open_page: Opener, single_page) 
 def test_order_by_the_loss_of_one_candidate(open_page: Opener, single_page) -> None:
     page = open_page(single_page)
     page.get_by_role("columnheader", name="w4a16").get_by_role("button").click()
-    first_two = " ".join(rows(page)[:2])
+    expect(page.get_by_role("columnheader", name="w4a16")).to_have_attribute("aria-sort", "descending")
+    first_two = " ".join(rows(page).all_inner_texts()[:2])
     assert "price" in first_two and "10-13" in first_two
     column = (
         page.locator(".matrix thead th")
@@ -63,15 +64,15 @@ def test_order_by_the_loss_of_one_candidate(open_page: Opener, single_page) -> N
 
 def test_groups_fold(open_page: Opener, single_page) -> None:
     page = open_page(single_page)
-    before = len(rows(page))
+    before = rows(page).count()
     fold = page.get_by_role("button", name="text_px")
     expect(fold).to_have_attribute("aria-expanded", "true")
     fold.click()
     expect(fold).to_have_attribute("aria-expanded", "false")
-    assert len(rows(page)) == before - 4
+    expect(rows(page)).to_have_count(before - 4)
     page.get_by_role("button", name="Expand all").click()
     page.get_by_role("button", name="Collapse all").click()
-    assert rows(page) == ["live_ocr"]
+    expect(rows(page)).to_have_text(["live_ocr"])
 
 
 def test_matrix_is_usable_with_the_keyboard_alone(open_page: Opener, single_page) -> None:
@@ -102,6 +103,7 @@ def test_theme_switch(open_page: Opener, single_page) -> None:
     page = open_page(single_page)
     light = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
     page.get_by_label("Theme").select_option("dark")
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
     dark = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
     assert light != dark
 
@@ -112,14 +114,13 @@ def test_sort_order_survives_a_look_at_a_slice(open_page: Opener, single_page) -
     page.get_by_role("link", name="w4naive, live_ocr text_px=14-19").click()
     page.go_back()
     expect(page.get_by_role("searchbox")).to_have_value("text_px")
-    assert len(rows(page)) == 4
+    expect(rows(page)).to_have_count(4)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("view", VIEWS)
 def test_no_accessibility_finding(open_page: Opener, single_page, view: str, theme: str) -> None:
     page = open_page(single_page, VIEWS[view], theme=theme)
-    page.wait_for_timeout(100)
     found = Axe().run(page).response["violations"]
     assert [(one["id"], one["impact"], one["nodes"][0]["html"][:160]) for one in found] == []
 
