@@ -12,6 +12,7 @@ from fastapi import FastAPI, HTTPException, Query, Request, Response
 from fastapi.responses import FileResponse, HTMLResponse, JSONResponse
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from tliveomni_eval.leaderboard.page_html import served_index, static_text
+from tliveomni_eval.leaderboard.server.running_evaluations import running_evaluations
 from tliveomni_eval.leaderboard.server.stored_comparison import StoredComparisons
 from tliveomni_eval.leaderboard.store.history_query import slice_history
 from tliveomni_eval.leaderboard.store.run_store import RunStore
@@ -29,13 +30,16 @@ _HEADERS = {
 }
 
 
-def create_app(store: RunStore, hosts: Sequence[str] = ("127.0.0.1", "localhost")) -> FastAPI:
+def create_app(
+    store: RunStore, hosts: Sequence[str] = ("127.0.0.1", "localhost"), watched: Path | None = None
+) -> FastAPI:
     """The application.
 
     Args:
         store: The store to show.
         hosts: Host names that may be asked for; any other is refused, so that a page of another site that points a name
             at this machine reads nothing.
+        watched: A folder of runs whose running evaluations are shown.
     """
     app = FastAPI(title="TLiveOmni-Eval", docs_url=None, redoc_url=None, openapi_url=None)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))
@@ -85,6 +89,10 @@ def create_app(store: RunStore, hosts: Sequence[str] = ("127.0.0.1", "localhost"
             }
             for run in store.runs()
         ]
+
+    @app.get("/api/running")
+    def running() -> list[dict[str, object]]:
+        return [run.as_json() for run in running_evaluations(watched)] if watched is not None else []
 
     @app.get("/api/history")
     def history(task: str, attribute: str | None = None, value: str | None = None) -> list[dict[str, object]]:

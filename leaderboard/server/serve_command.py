@@ -14,7 +14,8 @@ from tliveomni_eval.leaderboard.store.store_command import store_option
     "--host", default="127.0.0.1", show_default=True, help="Address to listen on. Nobody is asked who they are."
 )
 @click.option("--port", default=8642, show_default=True, type=click.IntRange(0, 65535))
-def command(folder: Path, host: str, port: int) -> None:
+@click.option("--watch", type=click.Path(path_type=Path), help="A folder of runs whose running evaluations are shown.")
+def command(folder: Path, host: str, port: int, watch: Path | None) -> None:
     """Serve the release matrix, history and every sample of the runs in a store."""
     import threading
 
@@ -29,6 +30,6 @@ def command(folder: Path, host: str, port: int) -> None:
     if hosts == ["*"]:
         click.echo("warning: everyone who reaches this machine can read the store", err=True)
     click.echo(f"http://{host}:{port}/  (Ctrl-C ends it)")
-    app = create_app(RunStore(folder), hosts)
+    app = create_app(RunStore(folder), hosts, watch)
     threading.Thread(target=app.state.comparisons.build_default, daemon=True).start()
     uvicorn.run(app, host=host, port=port, log_level="warning")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import socket
+import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -47,11 +49,30 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> RunStore:
 
 
 @pytest.fixture(scope="module")
-def address(store: RunStore) -> Iterator[str]:
+def running(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with one evaluation that has begun, and one that is done."""
+    folder = tmp_path_factory.mktemp("running")
+    data = samples(8)
+    write_run(folder, "done", data, with_noise(0))
+    begun = write_run(folder, "w2a16", data, with_noise(0))
+    info = json.loads((begun / "run.json").read_text())
+    (begun / "run.json").write_text(json.dumps(info | {"end": None, "exit_status": None}))
+    journal = sqlite3.connect(begun / "journal.sqlite")
+    journal.execute("CREATE TABLE responses (key TEXT)")
+    journal.executemany("INSERT INTO responses VALUES (?)", [[str(number)] for number in range(417)])
+    journal.commit()
+    journal.close()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def address(store: RunStore, running: Path) -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    server = uvicorn.Server(uvicorn.Config(create_app(store), host="127.0.0.1", port=port, log_level="warning"))
+    server = uvicorn.Server(
+        uvicorn.Config(create_app(store, watched=running), host="127.0.0.1", port=port, log_level="warning")
+    )
     thread = threading.Thread(target=server.run)
     thread.start()
     while not server.started and thread.is_alive():
@@ -98,6 +119,11 @@ def test_any_two_runs_can_be_compared(open_page: Opener, address: str, store: Ru
     page.get_by_role("button", name="Compare").click()
     expect(page.locator("table.matrix")).to_be_visible()
     assert "baseline=" in page.url and "candidate=" in page.url
+
+
+def test_running_evaluations_are_shown(open_page: Opener, address: str) -> None:
+    page = open_page(address)
+    expect(page.locator(".running li")).to_have_text(["w2a16 is running: 417 answers"])
 
 
 def test_leaderboard(open_page: Opener, address: str) -> None:

@@ -221,6 +221,13 @@ export interface History {
   noise: number | null;
 }
 
+export interface RunningEvaluation {
+  name: string;
+  tasks: string[];
+  started: string;
+  answered: number | null;
+}
+
 async function answer<T>(address: string): Promise<T> {
   const response = await fetch(address);
   if (!response.ok) throw new Error(`The server answered ${response.status} to ${response.url}`);
@@ -238,4 +245,8 @@ export function sliceHistory(task: string, attribute: string | null, value: stri
     query.set("value", value ?? "");
   }
   return answer(`api/history?${query}`);
+}
+
+export function runningEvaluations(): Promise<RunningEvaluation[]> {
+  return answer("api/running");
 }

@@ -141,6 +141,7 @@ const en = {
   release: "Release",
   compareRuns: "Compare",
   chooseRuns: "Runs of the store",
+  running: (name: string, answered: string) => `${name} is running: ${answered} answers`,
   generatedBy: (generator: string, when: string) => `Written by ${generator} on ${when}`,
 };
 
@@ -279,6 +280,7 @@ const zh: Messages = {
   release: "发布",
   compareRuns: "比较",
   chooseRuns: "存储中的运行",
+  running: (name, answered) => `${name} 正在运行：${answered} 个答案`,
   generatedBy: (generator, when) => `由 ${generator} 于 ${when} 生成`,
 };
 

@@ -1,7 +1,9 @@
 // What surrounds every view: the bar on top, the path to the current view, the line at the bottom.
 
 import type { ComponentChildren } from "preact";
+import { useEffect, useState } from "preact/hooks";
 import { usePage } from "../context";
+import { runningEvaluations, type RunningEvaluation } from "../data";
 import { languages, type Language } from "../messages";
 import { sliceLink, type Route, type Selection } from "../route";
 import type { Theme } from "../settings";
@@ -64,6 +66,7 @@ export function Frame({ route, settings, children }: { route: Route; settings: S
           </label>
         </div>
       </div>
+      {form.form === "server" && <Running />}
       <main id="main" tabIndex={-1}>
         {children}
       </main>
@@ -72,6 +75,27 @@ export function Frame({ route, settings, children }: { route: Route; settings: S
         {overview.media_note && <> · {overview.media_note}</>}
       </footer>
     </>
+  );
+}
+
+/** Evaluations that run now, asked for every few seconds while the page is seen. */
+function Running() {
+  const { t } = usePage();
+  const [runs, setRuns] = useState<RunningEvaluation[]>([]);
+  useEffect(() => {
+    const ask = () => {
+      if (!document.hidden) runningEvaluations().then(setRuns, () => setRuns([]));
+    };
+    ask();
+    const timer = setInterval(ask, 3000);
+    return () => clearInterval(timer);
+  }, []);
+  return runs.length === 0 ? null : (
+    <ul class="running" aria-live="polite">
+      {runs.map((run) => (
+        <li key={`${run.name}/${run.started}`}>{t.running(run.name, run.answered === null ? "–" : String(run.answered))}</li>
+      ))}
+    </ul>
   );
 }
 

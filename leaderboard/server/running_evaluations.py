@@ -1,0 +1,65 @@
+"""Evaluations that run now: what their folders say while they are written."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+from tliveomni_eval.evals.logs.log_error import LogError
+from tliveomni_eval.evals.logs.run_info import RUN_INFO_NAME, read_run_info
+
+_JOURNAL_NAME = "journal.sqlite"
+_MOST_SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class RunningEvaluation:
+    """One run that has begun and not ended (it may also have been killed).
+
+    Attributes:
+        name: Its name.
+        tasks: Its tasks.
+        started: ISO 8601 time.
+        answered: Answers in its journal; None where it keeps none.
+    """
+
+    name: str
+    tasks: list[str]
+    started: str
+    answered: int | None
+
+    def as_json(self) -> dict[str, object]:
+        """The object that the server answers."""
+        return asdict(self)
+
+
+def running_evaluations(folder: Path) -> list[RunningEvaluation]:
+    """Runs without an end among the folders in `folder` and the folders in those, newest first."""
+    found = []
+    for path in [*folder.glob(f"*/{RUN_INFO_NAME}"), *folder.glob(f"*/*/{RUN_INFO_NAME}")]:
+        try:
+            info = read_run_info(path)
+        except LogError:
+            continue  # Half a run folder is nothing to show yet.
+        if info.exit_status is None:
+            answered = _answered(path.with_name(_JOURNAL_NAME))
+            found.append(RunningEvaluation(info.name, info.tasks, info.start.isoformat(), answered))
+    return sorted(found, key=lambda run: run.started, reverse=True)[:_MOST_SHOWN]
+
+
+def _answered(journal: Path) -> int | None:
+    if not journal.is_file():
+        return None
+    try:
+        connection = sqlite3.connect(f"file:{quote(str(journal.resolve()))}?mode=ro", uri=True, timeout=1)
+    except sqlite3.Error:
+        return None
+    try:
+        (count,) = connection.execute("SELECT count(*) FROM responses").fetchone()
+        return int(count)
+    except sqlite3.Error:
+        return None
+    finally:
+        connection.close()
