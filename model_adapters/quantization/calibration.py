@@ -81,7 +81,8 @@ def encode_sample(sample: CalibrationSample, processor: Any) -> tuple[dict[str, 
     """
     question = {"role": "user", "content": [{"type": "image"}, {"type": "text", "text": sample.prompt}]}
     answer = {"role": "assistant", "content": [{"type": "text", "text": sample.answer}]}
-    whole = processor.apply_chat_template([question, answer], tokenize=False)
+    # Templates end a message with a newline after its end token; a model stops before it and never learns it.
+    whole = processor.apply_chat_template([question, answer], tokenize=False).rstrip("\n")
     opening = processor.apply_chat_template([question], tokenize=False, add_generation_prompt=True)
     inputs = dict(processor(text=[whole], images=[sample.image], return_tensors="pt"))
     answer_ids = processor.tokenizer(whole.removeprefix(opening), add_special_tokens=False)["input_ids"]

@@ -9,6 +9,12 @@ from tliveomni_eval.evals.errors import UserError
 from tliveomni_eval.model_adapters.quantization.model_parts import part_of
 from tliveomni_eval.model_adapters.quantization.recipe import ActivationScheme, LayerOverride, Recipe, WeightScheme
 
+MATRIX_OBSERVER = "matrix_minmax"
+"""Name of the observer that gives all channels of a matrix one range; see `matrix_observer`."""
+
+PACKED_BITS = 4
+"""Weights of so many bits are stored packed, a format that has scales for channels and groups only."""
+
 SMALLEST_GROUP = 32
 """Smallest group that vLLM's GPU and CPU kernels for 4-bit weights share."""
 
@@ -110,6 +116,7 @@ def build_modifiers(recipe: Recipe, linears: Mapping[str, tuple[int, int]]) -> l
     from llmcompressor.modifiers.gptq import GPTQModifier
     from llmcompressor.modifiers.quantization import QuantizationModifier
     from llmcompressor.modifiers.transform.smoothquant import SmoothQuantModifier
+    from tliveomni_eval.model_adapters.quantization import matrix_observer  # noqa: F401  (registers its observer)
 
     groups = config_groups(recipe, linears)
     ignore = ignored_modules(recipe, linears, quantized_modules(recipe, linears))
@@ -135,6 +142,8 @@ def build_modifiers(recipe: Recipe, linears: Mapping[str, tuple[int, int]]) -> l
 
 def _weight_arguments(scheme: WeightScheme, input_widths: Mapping[str, int]) -> dict[str, Any]:
     arguments = scheme.model_dump(exclude_none=True)
+    if scheme.strategy == "tensor" and scheme.num_bits == PACKED_BITS:
+        arguments |= {"strategy": "channel", "observer": MATRIX_OBSERVER}
     if scheme.group_size is not None:
         arguments["group_size"] = resolve_group_size(scheme.group_size, input_widths)
     return arguments

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 from pathlib import Path
 
 import click
@@ -69,10 +70,4 @@ def command(
 
 def _quiet_llm_compressor() -> None:
     """Leaves llm-compressor's progress bars and errors, without a line for every module."""
-    import sys
-
-    import llmcompressor  # noqa: F401  (sets up its logging when imported, so it must be imported before the change)
-    from loguru import logger
-
-    logger.remove()
-    logger.add(sys.stderr, level="ERROR", format="{level}: {message}")
+    os.environ.setdefault("LLM_COMPRESSOR_LOG_LEVEL", "ERROR")

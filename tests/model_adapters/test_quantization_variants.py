@@ -8,7 +8,7 @@ import pytest
 from safetensors import safe_open
 from tliveomni_eval.evals.logs.checkpoint_fingerprint import fingerprint_checkpoint
 from tliveomni_eval.model_adapters.nano.embedded_checkpoints import (
-    CHECKPOINT_FOLDER,
+    CHECKPOINTS_FOLDER,
     VARIANTS,
     checkpoint_path,
     verify_checksums,
@@ -24,13 +24,20 @@ TOTAL_BYTES = 75e6
 
 
 def tensors(variant):
-    """Name to (type, shape, bytes) of every tensor of a checkpoint."""
+    """Every tensor of a checkpoint by name."""
     found = {}
     for file in checkpoint_path(variant).glob("*.safetensors"):
         with safe_open(file, framework="pt") as weights:
             for name in weights.keys():  # noqa: SIM118
                 found[name] = weights.get_tensor(name)
     return found
+
+
+EMBEDDINGS = ("pos_embed.weight", "embed_tokens.weight")
+
+
+def is_linear(name, tensor):
+    return name.endswith(".weight") and tensor.ndim == 2 and not name.endswith(EMBEDDINGS)
 
 
 @pytest.fixture(scope="module")
@@ -73,11 +80,7 @@ def test_the_quantization_config_is_the_recipe(variant, source_tensors):
         assert activations["num_bits"] == recipe.activations.num_bits
         assert activations["type"] == recipe.activations.type
         assert (activations["strategy"], activations["dynamic"]) == ("token", True)
-    linears = {
-        name.removesuffix(".weight")
-        for name, tensor in source_tensors.items()
-        if name.endswith(".weight") and tensor.ndim == 2 and part_of(name.removesuffix(".weight")) is not None
-    }
+    linears = {name.removesuffix(".weight") for name, tensor in source_tensors.items() if is_linear(name, tensor)}
     stays = {name for name in linears if part_of(name) not in recipe.parts}
     assert stays <= set(config["ignore"])
     assert not (linears - stays) & set(config["ignore"])
@@ -89,7 +92,7 @@ def test_bits_on_disk_are_those_of_the_recipe(variant, source_tensors):
     quantized = tensors(variant)
     for name, source in source_tensors.items():
         module = name.removesuffix(".weight")
-        if name.endswith(".weight") and source.ndim == 2 and part_of(module) in recipe.parts:
+        if is_linear(name, source) and part_of(module) in recipe.parts:
             stored = quantized[f"{module}.weight_packed" if recipe.weights.num_bits == 4 else name]
             assert stored.numel() * stored.element_size() * 8 == source.numel() * recipe.weights.num_bits, name
             assert f"{module}.weight_scale" in quantized
@@ -110,7 +113,7 @@ def test_prompts_are_built_as_for_the_16_bit_checkpoint(variant):
 
 
 def test_all_variants_together_stay_small():
-    assert sum(file.stat().st_size for file in CHECKPOINT_FOLDER.rglob("*") if file.is_file()) < TOTAL_BYTES
+    assert sum(file.stat().st_size for file in CHECKPOINTS_FOLDER.rglob("*") if file.is_file()) < TOTAL_BYTES
 
 
 @pytest.mark.parametrize("variant", QUANTIZED)
