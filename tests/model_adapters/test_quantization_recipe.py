@@ -185,3 +185,12 @@ def test_the_group_size_divides_and_is_the_largest(widths, wanted):
 def test_a_width_without_a_group_is_named():
     with pytest.raises(UserError, match="odd has 40 inputs"):
         resolve_group_size(128, {"fine": 64, "odd": 40})
+
+
+def test_the_recipe_in_the_documentation_is_valid(tmp_path):
+    page = Path(__file__).parents[2] / "docs" / "quantization.md"
+    file = tmp_path / "documented.yaml"
+    file.write_text(page.read_text(encoding="utf-8").split("```yaml\n")[1].split("```")[0], encoding="utf-8")
+    recipe = load_recipe(file)
+    assert recipe.overrides[0].matches("model.language_model.layers.0.mlp.down_proj")
+    assert not recipe.overrides[0].matches("model.language_model.layers.1.mlp.down_proj")
