@@ -79,7 +79,8 @@ def run_card(run: ReportedRun, key: str, baseline: ReportedRun | None, verdict: 
     problems = [run.problem] if run.problem else []
     counts: dict[VerdictName, int] = {}
     if verdict is not None:
-        problems += [problem.message for problem in verdict.problems if not problem.allowed]
+        said = [problem.message for problem in verdict.problems if not problem.allowed]
+        problems = said or problems  # The gate's message on an unreadable run holds the reader's.
         outcomes: Counter[Outcome] = Counter(one.outcome for one in verdict.slices)
         counts = dict(outcomes)
     return RunCard(

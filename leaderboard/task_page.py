@@ -69,7 +69,7 @@ def build_task_page(task: str, paired: PairedSamples, locator: MediaFinder, incl
             )
         )
         found.append(locator.of_sample(first))
-    media, indices = _include_media(samples, found, inclusion)
+    media, indices = _include_media(samples, found, inclusion, [log is not None for log in paired.logs])
     return TaskPage(
         task=task,
         metrics=list(paired.metrics),
@@ -85,11 +85,16 @@ def build_task_page(task: str, paired: PairedSamples, locator: MediaFinder, incl
     )
 
 
-def is_important(sample: Sample) -> bool:
-    """Whether somebody will want to see the sample: it changed, is wrong, or lacks a run."""
-    return any(change is None or change != 0 for change in sample.changes) or any(
-        output is None or output.status != "ok" or (output.quality is not None and output.quality < 1)
-        for output in sample.outputs
+def is_important(sample: Sample, evaluated: Sequence[bool]) -> bool:
+    """Whether somebody will want to see the sample: it changed, is wrong, or is missing from a run of its task.
+
+    Args:
+        sample: The sample.
+        evaluated: Whether each run has the task at all.
+    """
+    return any(change is not None and change != 0 for change in sample.changes) or any(
+        has_task and (output is None or output.status != "ok" or (output.quality is not None and output.quality < 1))
+        for output, has_task in zip(sample.outputs, evaluated, strict=True)
     )
 
 
@@ -151,13 +156,16 @@ def _output(
 
 
 def _include_media(
-    samples: Sequence[Sample], found: Sequence[Sequence[FoundMedium]], inclusion: MediaInclusion
+    samples: Sequence[Sample],
+    found: Sequence[Sequence[FoundMedium]],
+    inclusion: MediaInclusion,
+    evaluated: Sequence[bool],
 ) -> tuple[list[MediaItem], list[list[int]]]:
     """Includes media of the samples with the largest loss first, each medium once."""
     worst = [
         min((change if change is not None else -1.0 for change in sample.changes), default=0.0) for sample in samples
     ]
-    important = [is_important(sample) for sample in samples]
+    important = [is_important(sample, evaluated) for sample in samples]
     items: list[MediaItem] = []
     places: dict[FoundMedium, int] = {}
     indices: list[list[int]] = [[] for _ in samples]

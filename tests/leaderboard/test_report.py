@@ -143,6 +143,16 @@ def test_a_run_that_cannot_be_read_is_shown_as_missing(small: Path, tmp_path: Pa
     assert {row.cells[third].verdict for row in shown.rows} == {"MISSING"}
 
 
+def test_a_run_without_the_task_makes_no_sample_important(release: Path, tmp_path: Path) -> None:
+    write_run(tmp_path / "runs", "other", samples(4), right, task="another_task")
+    runs = [release / "runs" / "bf16", release / "runs" / "w8a8", tmp_path / "runs" / "other"]
+    written = write_report(runs, tmp_path / "page.html", media_roots=[release / "media"])
+    page = TaskPage.model_validate(embedded(written.page, "tlive-task-0"))
+    for sample in page.samples:
+        wrong = any(output is not None and output.quality < 1 for output in sample.outputs)
+        assert bool(page.media[sample.media[0]].source) == wrong
+
+
 def test_a_candidate_without_some_samples(tmp_path: Path) -> None:
     data = samples(48)
     write_run(tmp_path, "bf16", data, right)
