@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from tliveomni_eval.model_adapters.quantization.recipe import CalibrationSettings
 
-SIDE = "train"
+SIDE: Final = "train"
 """Side of the composer: product names and sentences of this side occur in no evaluation sample."""
 
 PROBE_SEED_OFFSET = 1_000_000

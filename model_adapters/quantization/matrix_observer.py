@@ -23,6 +23,6 @@ class MatrixMinMaxObserver(MemorylessMinMaxObserver):  # type: ignore[misc]
         Args:
             observed: Tensor of shape (1, channels, 1, inputs), the last axis being what shares a scale.
         """
-        super().update_statistics_from_observed(observed)
-        self.min_vals = self.min_vals.min().expand_as(self.min_vals).clone()
-        self.max_vals = self.max_vals.max().expand_as(self.max_vals).clone()
+        channels = observed.shape[1:-1]
+        self.min_vals: Any = observed.min().expand(channels).clone()
+        self.max_vals: Any = observed.max().expand(channels).clone()

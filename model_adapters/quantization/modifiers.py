@@ -85,7 +85,7 @@ def config_groups(recipe: Recipe, linears: Mapping[str, tuple[int, int]]) -> dic
         linears: (input width, output width) of every linear of the model by name.
     """
     governed = quantized_modules(recipe, linears)
-    groups = {}
+    groups: dict[str, dict[str, Any]] = {}
     for override in (*recipe.overrides, None):
         widths = {name: linears[name][0] for name, governor in governed.items() if governor is override}
         if not widths:

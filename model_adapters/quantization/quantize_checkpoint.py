@@ -94,7 +94,7 @@ def quantize_checkpoint(
     calibration, encoded = _calibrate(recipe, processor)
     arguments: dict[str, Any] = {"model": model, "processor": processor, "recipe": build_modifiers(recipe, linears)}
     if encoded:
-        loader = DataLoader(encoded, batch_size=1, collate_fn=_only_item)  # type: ignore[var-annotated]
+        loader = DataLoader(encoded, batch_size=1, collate_fn=_only_item)
         arguments |= {"dataset": loader, "num_calibration_samples": len(encoded), "shuffle_calibration_samples": False}
     announce("running llm-compressor")
     oneshot(**arguments)
