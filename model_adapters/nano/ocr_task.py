@@ -29,7 +29,7 @@ class OcrTask:
         config: The `Qwen3VLConfig`.
         encoder: Encodes prompts and answers.
         tail_lengths: Tokens after the image by kind; longer samples are left out.
-        tokens_a_batch: Vision patches that a batch holds, about; the batch size follows from the image size.
+        patches_a_batch: Vision patches that a batch holds, about; the batch size follows from the image size.
         largest_batch: Most samples in a batch.
         capacity: Samples held on the device by kind.
         corruption: Share of the decoder's answer inputs that are replaced by a random token, so that it reads instead
@@ -82,8 +82,8 @@ class OcrTask:
         }
 
     def batch_size(self, image_size: tuple[int, int]) -> int:
-        """Samples a batch for an image size."""
-        return min(self.largest_batch, self.patches_a_batch * 256 // (image_size[0] * image_size[1]))
+        """Samples a batch for an image size, at least 1."""
+        return max(1, min(self.largest_batch, self.patches_a_batch * 256 // (image_size[0] * image_size[1])))
 
     def shape_classes(self, device: torch.device) -> list[ShapeClass]:
         """One class a pool."""

@@ -226,6 +226,8 @@ class Training:
             if self.minutes >= next_validation:
                 self.validate("validation", self.validation)
                 next_validation = self.minutes + self.settings["validation"]["every_minutes"]
+        if self.steps > last[1]:
+            self._report(self.progress(), last)
 
     def _step(self, progress: float) -> None:
         reading = [graphed for graphed in self.classes if graphed.shape_class.task == "ocr"]
