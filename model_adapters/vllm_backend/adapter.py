@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import itertools
-import logging
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -138,19 +137,16 @@ class TLiveOmniVLLM(lmms):  # type: ignore[misc]
         return hashlib.sha256("".join(hashes[document] for document in sorted(hashes)).encode()).hexdigest()
 
     def _start_engine(self) -> LLM:
-        kernel_log = KernelLog()
-        logging.getLogger("vllm").addHandler(kernel_log)
         say_repeated_warnings_once()
         try:
             from vllm import LLM
 
-            llm = LLM(**self.settings.engine_args)
+            with KernelLog() as kernel_log:
+                llm = LLM(**self.settings.engine_args)
         except (UserError, KeyboardInterrupt):
             raise
         except Exception as error:
             raise UserError(f"vLLM did not start {self.checkpoint.folder}: {type(error).__name__}: {error}") from error
-        finally:
-            logging.getLogger("vllm").removeHandler(kernel_log)
         self.kernels = tuple(kernel_log.kernels)
         logger.info(f"linear kernels: {', '.join(self.kernels) or 'unquantized'}")
         return llm

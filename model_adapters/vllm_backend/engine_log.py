@@ -7,8 +7,13 @@ from __future__ import annotations
 
 import logging
 import re
+from types import TracebackType
+from typing import Self
 
 _KERNEL = re.compile(r"\b(\w+Kernel)\b(?: for (\w+))?")
+_CHOOSING_LOGGER = "vllm.model_executor"
+"""Where kernels are chosen. Not `vllm` itself: vLLM sets that logger up anew, without our handler, when it starts."""
+
 _REPEATING_LOGGERS = ("vllm.v1.worker.cpu_worker",)
 
 
@@ -23,6 +28,15 @@ class KernelLog(logging.Handler):
     def __init__(self) -> None:
         super().__init__(logging.INFO)
         self.kernels: list[str] = []
+
+    def __enter__(self) -> Self:
+        logging.getLogger(_CHOOSING_LOGGER).addHandler(self)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        logging.getLogger(_CHOOSING_LOGGER).removeHandler(self)
 
     def emit(self, record: logging.LogRecord) -> None:
         """Note the kernel a log line names."""
