@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tliveomni_eval.model_adapters.run.fast_start import evaluation_environment
 from tliveomni_eval.model_adapters.run.run_events import Answered, Failed, Loaded, Scored, read_events
 from tliveomni_eval.model_adapters.run.run_specification import RunSpecification
 
@@ -54,7 +55,14 @@ def run_in_fresh_process(
     read_end, write_end = os.pipe()
     with (folder / LOG_NAME).open("ab") as log:
         words = [sys.executable, "-m", _MODULE, str(path), str(write_end)]
-        child = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=(write_end,))
+        child = subprocess.Popen(
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            pass_fds=(write_end,),
+            env=evaluation_environment(os.environ),
+        )
     os.close(write_end)
     outcome = RunOutcome(exit_status=0)
     try:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from filelock import FileLock, Timeout
 from tliveomni_eval.evals.errors import UserError
 from tliveomni_eval.evals.logs.run_info import RunInfo, read_run_info
+from tliveomni_eval.model_adapters.run.fast_start import import_lazily
 from tliveomni_eval.model_adapters.run.log_swap import write_logs
 from tliveomni_eval.model_adapters.run.machine_facts import hardware, package_versions
 from tliveomni_eval.model_adapters.run.run_events import Answered, EventWriter, Failed, Loaded, Scored
@@ -75,6 +76,7 @@ def _evaluate(specification: RunSpecification, events: EventWriter) -> int:
 
 def _answer_and_score(specification: RunSpecification, events: EventWriter, run: _RunFile) -> Scored:
     began = time.monotonic()
+    import_lazily("evaluate")
     from lmms_eval.evaluator import simple_evaluate
     from lmms_eval.loggers import EvaluationTracker
     from lmms_eval.tasks import TaskManager
