@@ -80,9 +80,12 @@ def _answer_and_score(specification: RunSpecification, events: EventWriter, run:
     from lmms_eval.evaluator import simple_evaluate
     from lmms_eval.loggers import EvaluationTracker
     from lmms_eval.tasks import TaskManager
+    from loguru import logger
     from tliveomni_eval.model_adapters.vllm_backend.adapter import TLiveOmniVLLM
     from tliveomni_eval.model_adapters.vllm_backend.response_journal import JOURNAL_NAME, ResponseJournal
 
+    # lmms-eval shows warnings only; run.log is also to say what the backend chose.
+    logger.add(sys.stderr, level="INFO", filter="tliveomni_eval")
     task_manager = TaskManager(model_name=MODEL_NAME, include_defaults=not specification.only_our_tasks)
     unknown = [name for name in specification.tasks if name not in task_manager.all_tasks]
     if unknown:
@@ -101,7 +104,9 @@ def _answer_and_score(specification: RunSpecification, events: EventWriter, run:
             **specification.model_args,
         )
         run.describe_backend(model)
-        events.send(Loaded(kernels=list(model.kernels), seconds=time.monotonic() - began))
+        ready_after = time.monotonic() - began
+        started = model.engine_started
+        events.send(Loaded(kernels=list(model.kernels), engine_started=started, seconds=ready_after))
         answering = time.monotonic()
         tracker = EvaluationTracker(output_path=str(specification.run_folder / "unused"))
         results = simple_evaluate(

@@ -59,8 +59,10 @@ class RunDisplay:
     def show(self, event: Loaded | Answered | Scored | Failed) -> None:
         """Show an event of the run."""
         if isinstance(event, Loaded):
-            kernels = ", ".join(event.kernels) or "not started, the journal has answers"
-            self._console.print(f"{self._name}: ready after {event.seconds:.0f} s; kernels: {kernels}", highlight=False)
+            backend = ", ".join(event.kernels) or "no quantized kernels"
+            if not event.engine_started:
+                backend = "the engine starts when the journal lacks an answer"
+            self._console.print(f"{self._name}: ready after {event.seconds:.0f} s; {backend}", highlight=False)
             self._progress.reset(self._task, description=f"{self._name}: answering", total=None)
         elif isinstance(event, Answered):
             self._progress.update(self._task, completed=event.done, total=event.total, rate=self._rate())

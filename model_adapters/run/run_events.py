@@ -10,9 +10,16 @@ from pydantic import BaseModel, Field, TypeAdapter
 
 
 class Loaded(BaseModel):
-    """The backend is ready."""
+    """The backend is ready.
+
+    Attributes:
+        kernels: Linear kernels of quantized layers; empty for a 16-bit checkpoint.
+        engine_started: False while the journal may hold every answer.
+        seconds: Since the process began.
+    """
 
     event: Literal["loaded"] = "loaded"
+    engine_started: bool = True
     kernels: list[str]
     seconds: float
 

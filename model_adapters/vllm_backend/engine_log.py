@@ -11,14 +11,17 @@ from types import TracebackType
 from typing import Self
 
 _KERNEL = re.compile(r"\b(\w+Kernel)\b(?: for (\w+))?")
-_CHOOSING_LOGGER = "vllm.model_executor"
-"""Where kernels are chosen. Not `vllm` itself: vLLM sets that logger up anew, without our handler, when it starts."""
+CHOOSING_LOGGER = "vllm.model_executor.kernels.linear"
+"""The logger that names the kernel of each quantization scheme."""
 
 _REPEATING_LOGGERS = ("vllm.v1.worker.cpu_worker",)
 
 
-class KernelLog(logging.Handler):
+class KernelLog(logging.Filter):
     """Collects kernel names from what vLLM logs while it loads a model.
+
+    It is a filter that lets everything through, not a handler: vLLM sets its logging up anew when an engine starts,
+    which takes the handlers off its loggers and leaves the filters.
 
     Attributes:
         kernels: Kernel names in the order they were chosen, without repetition, with the scheme they serve where
@@ -26,24 +29,25 @@ class KernelLog(logging.Handler):
     """
 
     def __init__(self) -> None:
-        super().__init__(logging.INFO)
+        super().__init__()
         self.kernels: list[str] = []
 
     def __enter__(self) -> Self:
-        logging.getLogger(_CHOOSING_LOGGER).addHandler(self)
+        logging.getLogger(CHOOSING_LOGGER).addFilter(self)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        logging.getLogger(_CHOOSING_LOGGER).removeHandler(self)
+        logging.getLogger(CHOOSING_LOGGER).removeFilter(self)
 
-    def emit(self, record: logging.LogRecord) -> None:
-        """Note the kernel a log line names."""
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Note the kernel a log line names; the line goes on."""
         for name, scheme in _KERNEL.findall(record.getMessage()):
-            kernel = f"{name} ({scheme})" if scheme else name
+            kernel = f"{name} ({scheme})" if scheme and scheme[0].isupper() else name
             if kernel not in self.kernels:
                 self.kernels.append(kernel)
+        return True
 
 
 class _OncePerMessage(logging.Filter):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import logging.config
 import random
 import sqlite3
 import threading
@@ -17,7 +19,7 @@ from hypothesis import strategies as st
 from PIL import Image
 from tliveomni_eval.evals.errors import UserError
 from tliveomni_eval.model_adapters.vllm_backend.chat_prompt import ChatPrompt, build_chat_prompt
-from tliveomni_eval.model_adapters.vllm_backend.engine_log import KernelLog
+from tliveomni_eval.model_adapters.vllm_backend.engine_log import CHOOSING_LOGGER, KernelLog
 from tliveomni_eval.model_adapters.vllm_backend.engine_loop import Request, Response, run_requests
 from tliveomni_eval.model_adapters.vllm_backend.prompt_prefetch import prefetch_prompts
 from tliveomni_eval.model_adapters.vllm_backend.response_journal import ResponseJournal, response_key
@@ -170,13 +172,17 @@ def test_a_response_is_found_only_under_everything_that_determined_it() -> None:
     assert len(others | {base}) == 5
 
 
-def test_kernels_are_read_off_the_log() -> None:
-    import logging
-
-    log = KernelLog()
-    logger = logging.Logger("vllm")
-    logger.addHandler(log)
-    logger.info("Selected %s for %s", "CPUInt8ScaledMMLinearKernel", "CompressedTensorsW8A8Int8")
-    logger.info("Selected %s for %s", "CPUInt8ScaledMMLinearKernel", "CompressedTensorsW8A8Int8")
-    logger.info("Loading weights took 1 s")
-    assert log.kernels == ["CPUInt8ScaledMMLinearKernel (CompressedTensorsW8A8Int8)"]
+def test_kernels_are_read_off_the_log_even_where_logging_is_set_up_anew() -> None:
+    logger = logging.getLogger(CHOOSING_LOGGER)
+    logger.setLevel(logging.INFO)
+    with KernelLog() as log:
+        logging.config.dictConfig(
+            {"version": 1, "disable_existing_loggers": False, "loggers": {"vllm": {"level": "INFO"}}}
+        )
+        logger.setLevel(logging.INFO)
+        logger.info("Selected %s for %s", "CPUInt8ScaledMMLinearKernel", "CompressedTensorsW8A8Int8")
+        logger.info("Selected %s for %s", "CPUInt8ScaledMMLinearKernel", "CompressedTensorsW8A8Int8")
+        logger.info("Using %s for mixed-precision linear", "CPUWNA16LinearKernel")
+        logger.info("Loading weights took 1 s")
+    logger.info("Selected %s for %s", "OtherKernel", "Later")
+    assert log.kernels == ["CPUInt8ScaledMMLinearKernel (CompressedTensorsW8A8Int8)", "CPUWNA16LinearKernel"]
