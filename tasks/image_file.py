@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PIL import Image, UnidentifiedImageError
+from PIL import Image, ImageFile, UnidentifiedImageError
 from tliveomni_eval.evals.errors import UserError
 
 MAX_PIXELS = 64_000_000
@@ -27,6 +27,8 @@ def read_image(path: Path) -> Image.Image:
     Raises:
         MediaError: The file is missing, empty, truncated, not an image, or larger than `MAX_PIXELS`.
     """
+    # Some packages switch this on for the whole process, and a truncated image would then be read as half grey.
+    ImageFile.LOAD_TRUNCATED_IMAGES = False
     try:
         with Image.open(path) as image:
             width, height = image.size

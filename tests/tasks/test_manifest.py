@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from PIL import Image
+from PIL import Image, ImageFile
 from tliveomni_eval.tasks.image_file import MediaError, read_image
 from tliveomni_eval.tasks.manifest import ManifestError, check_folder, load_samples
 from tliveomni_eval.tasks.media_check import damaged_media
@@ -118,8 +118,12 @@ def test_nothing_to_read_says_what_to_do(tmp_path: Path, missing: str) -> None:
     assert {"folder": "TLIVE_DATA", "manifest": "docs/data.md", "task": "live_asr"}[missing] in str(caught.value)
 
 
+@pytest.mark.parametrize("lenient", [False, True])
 @pytest.mark.parametrize("content", [b"", b"not an image", b"cut"])
-def test_a_damaged_image_is_named(tmp_path: Path, content: bytes) -> None:
+def test_a_damaged_image_is_named_even_where_a_package_made_pillow_lenient(
+    tmp_path: Path, content: bytes, lenient: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ImageFile, "LOAD_TRUNCATED_IMAGES", lenient)
     path = tmp_path / "a.png"
     Image.effect_noise((64, 64), 50).save(path)
     path.write_bytes(path.read_bytes()[:200] if content == b"cut" else content)
