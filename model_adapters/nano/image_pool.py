@@ -249,11 +249,14 @@ class ImagePools:
         self._in_flight = waiting
 
     def stop(self) -> None:
-        """Ends the renderer processes."""
+        """Ends the renderer processes, which have nothing to save.
+
+        They are killed: a handler of SIGTERM in this process is inherited by the fork and would swallow that signal.
+        """
         for process in self._processes:
-            process.terminate()
+            process.kill()
         for process in self._processes:
-            process.join(timeout=5)
+            process.join()
 
 
 def available_renderers(reserved: int = 2) -> int:

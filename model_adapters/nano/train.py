@@ -316,8 +316,7 @@ def main(argv: list[str] | None = None) -> int:
     def stop(*_: object) -> None:
         training.stopping = True
 
-    signal.signal(signal.SIGTERM, stop)
-    signal.signal(signal.SIGINT, stop)
+    handlers = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
     status = 0
     try:
         training.prepare()
@@ -330,6 +329,8 @@ def main(argv: list[str] | None = None) -> int:
         training.pools.stop()
     if training.is_prepared:
         training.finish()
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
     return status
 
 

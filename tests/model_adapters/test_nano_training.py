@@ -1,5 +1,7 @@
 """The trainer's parts, and a whole run of two steps on the CPU."""
 
+import multiprocessing
+import signal
 import time
 
 import numpy as np
@@ -212,6 +214,17 @@ def test_a_renderer_that_fails_ends_the_run_with_its_traceback():
         pools.stop()
 
 
+def test_renderers_end_although_the_parent_handles_the_signal():
+    earlier = signal.signal(signal.SIGTERM, lambda *_: None)
+    try:
+        pools = ImagePools(LAYOUTS, numbered_source, renderers=2)
+        pools.start()
+        pools.stop()
+    finally:
+        signal.signal(signal.SIGTERM, earlier)
+    assert multiprocessing.active_children() == []
+
+
 def test_a_renderer_that_is_killed_ends_the_run():
     pools = ImagePools(LAYOUTS, numbered_source, renderers=1)
     pools.start()
@@ -299,6 +312,8 @@ def test_a_run_trains_saves_and_resumes(tmp_path):
         train.main([*common, "--out", str(second), "--steps", "1", "--progress", "0.5", "1", "--resume", str(first)])
         == 0
     )
+    assert multiprocessing.active_children() == []
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
     before, after = load_masters(first), load_masters(second)
     assert before.keys() == after.keys()
     assert any(not torch.equal(before[name], after[name]) for name in before)

@@ -1,6 +1,6 @@
 // One sample: its media, and what every run answered.
 
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import { SampleMedia } from "../components/SampleMedia";
 import { TextDiff } from "../components/TextDiff";
 import { usePage, useTask } from "../context";
@@ -195,7 +195,8 @@ function CopyLink() {
 }
 
 function useKeys(place: Selection, previous: Sample | undefined, next: Sample | undefined): void {
-  useEffect(() => {
+  // Before the next paint, so that a key pressed on what is shown never meets the neighbours of the sample before.
+  useLayoutEffect(() => {
     const pressed = (event: KeyboardEvent) => {
       const target = event.target as HTMLElement;
       if (event.altKey || event.ctrlKey || event.metaKey || target.closest("input, select, textarea, audio, video, dialog")) return;
