@@ -1,4 +1,4 @@
-"""One fresh process a run: started, listened to, interrupted with its parent."""
+"""One fresh process a run: started, followed, interrupted with its parent; several may run side by side."""
 
 from __future__ import annotations
 
@@ -6,13 +6,18 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
+from multiprocessing import Pipe
 from pathlib import Path
+from typing import Protocol
 
 from tliveomni_eval.model_adapters.run.fast_start import evaluation_environment
 from tliveomni_eval.model_adapters.run.run_events import Answered, Failed, Loaded, Scored, read_events
 from tliveomni_eval.model_adapters.run.run_specification import RunSpecification
+from tliveomni_eval.model_adapters.run.warm_start import ForkedEvaluation, WarmServer
 
 LOG_NAME = "run.log"
 SPECIFICATION_NAME = "specification.json"
@@ -37,36 +42,50 @@ class RunOutcome:
     scored: Scored | None = field(default=None)
 
 
-def run_in_fresh_process(
-    specification: RunSpecification, on_event: Callable[[Loaded | Answered | Scored | Failed], None]
-) -> RunOutcome:
-    """Run a specification in a process of its own and wait for it.
+class EvaluationProcess(Protocol):
+    """What `subprocess.Popen` and a fork of the warm server have in common."""
+
+    def poll(self) -> int | None:
+        """Exit status, or None while it runs."""
+        ...
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Exit status, once it has ended."""
+        ...
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal."""
+        ...
+
+    def kill(self) -> None:
+        """End it at once."""
+        ...
+
+
+class FreshProcessRun:
+    """One evaluation in a process of its own, started here and followed to its end.
 
     Args:
         specification: What to run; its folder exists.
-        on_event: Called with each event as it arrives.
-
-    Raises:
-        KeyboardInterrupt: The user interrupted; the child has ended by then.
+        warm_server: Where to fork from; without it a new interpreter starts.
     """
-    folder = specification.run_folder
-    path = folder / SPECIFICATION_NAME
-    path.write_text(specification.model_dump_json(indent=2), encoding="utf-8")
-    read_end, write_end = os.pipe()
-    with (folder / LOG_NAME).open("ab") as log:
-        words = [sys.executable, "-m", _MODULE, str(path), str(write_end)]
-        child = subprocess.Popen(
-            words,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            pass_fds=(write_end,),
-            env=evaluation_environment(os.environ),
-        )
-    os.close(write_end)
-    outcome = RunOutcome(exit_status=0)
-    try:
-        for event in read_events(read_end):
+
+    def __init__(self, specification: RunSpecification, warm_server: WarmServer | None = None) -> None:
+        folder = specification.run_folder
+        self._log_path = folder / LOG_NAME
+        path = folder / SPECIFICATION_NAME
+        path.write_text(specification.model_dump_json(indent=2), encoding="utf-8")
+        self._events, write_end = Pipe(duplex=False)
+        with write_end:
+            if warm_server is None:
+                self._child = _new_interpreter(path, self._log_path, write_end.fileno())
+            else:
+                self._child = ForkedEvaluation(warm_server, path, self._log_path, write_end)
+
+    def follow(self, on_event: Callable[[Loaded | Answered | Scored | Failed], None]) -> RunOutcome:
+        """Wait for the end, passing on each event as it arrives."""
+        outcome = RunOutcome(exit_status=0)
+        for event in read_events(os.dup(self._events.fileno())):
             if isinstance(event, Loaded):
                 outcome.loaded = event
             elif isinstance(event, Scored):
@@ -74,29 +93,75 @@ def run_in_fresh_process(
             elif isinstance(event, Failed):
                 outcome.message = event.message
             on_event(event)
-        outcome.exit_status = child.wait()
-    except BaseException:
-        _end(child)
-        raise
-    log_path = folder / LOG_NAME
-    if outcome.exit_status != 0 and not outcome.message:
-        end = log_end(log_path)
-        outcome.message = f"its process ended with status {outcome.exit_status}; the end of {log_path}:\n{end}"
-    if outcome.exit_status == 0 and outcome.scored is None:
-        outcome.exit_status, outcome.message = 1, f"its process ended without results; see {log_path}"
-    return outcome
+        outcome.exit_status = self._child.wait()
+        if outcome.exit_status != 0 and not outcome.message:
+            status, end = outcome.exit_status, log_end(self._log_path)
+            outcome.message = f"its process ended with status {status}; the end of {self._log_path}:\n{end}"
+        if outcome.exit_status == 0 and outcome.scored is None:
+            outcome.exit_status = 1
+            outcome.message = f"its process ended without results; see {self._log_path}"
+        return outcome
+
+    def interrupt(self) -> None:
+        """Ask the process to keep what it has and end; it may have had the same interrupt already."""
+        if self._child.poll() is None:
+            self._child.send_signal(signal.SIGINT)
+
+    def end(self) -> None:
+        """Wait for an interrupted process, and kill it where that takes too long."""
+        try:
+            self._child.wait(timeout=GRACE_S)
+        except (subprocess.TimeoutExpired, KeyboardInterrupt):
+            self._child.kill()
+            self._child.wait()
 
 
-def _end(child: subprocess.Popen[bytes]) -> None:
-    """End a child that may have had the same interrupt already: ask, wait, then kill."""
-    if child.poll() is not None:
-        return
-    child.send_signal(signal.SIGINT)
-    try:
-        child.wait(timeout=GRACE_S)
-    except (subprocess.TimeoutExpired, KeyboardInterrupt):
-        child.kill()
-        child.wait()
+def run_in_fresh_processes(
+    specifications: Sequence[RunSpecification],
+    on_event: Callable[[RunSpecification, Loaded | Answered | Scored | Failed], None],
+    warm_server: WarmServer | None = None,
+) -> list[RunOutcome]:
+    """Run specifications side by side, each in a process of its own, and wait for all.
+
+    Args:
+        specifications: What to run; their folders exist.
+        on_event: Called with each event as it arrives, from one thread a run.
+        warm_server: Where to fork from; without it new interpreters start.
+
+    Returns:
+        How each ended, in their order.
+
+    Raises:
+        KeyboardInterrupt: The user interrupted; the processes have ended by then.
+    """
+    runs: list[FreshProcessRun] = []
+    with ThreadPoolExecutor(max(1, len(specifications)), thread_name_prefix="run") as threads:
+        try:
+            for specification in specifications:
+                runs.append(FreshProcessRun(specification, warm_server))
+            followed = [
+                threads.submit(run.follow, partial(on_event, specification))
+                for run, specification in zip(runs, specifications, strict=True)
+            ]
+            return [future.result() for future in followed]
+        except BaseException:
+            for run in runs:
+                run.interrupt()
+            for run in runs:
+                run.end()
+            raise
+
+
+def _new_interpreter(path: Path, log_path: Path, write_end: int) -> subprocess.Popen[bytes]:
+    with log_path.open("ab") as log:
+        return subprocess.Popen(
+            [sys.executable, "-m", _MODULE, str(path), str(write_end)],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            pass_fds=(write_end,),
+            env=evaluation_environment(os.environ),
+        )
 
 
 def log_end(path: Path, count: int = 8) -> str:

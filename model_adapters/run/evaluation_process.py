@@ -5,6 +5,7 @@ Started by `tlive run` as `python -m tliveomni_eval.model_adapters.run.evaluatio
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import time
@@ -40,6 +41,7 @@ def main(arguments: list[str]) -> int:
     specification = RunSpecification.model_validate_json(Path(arguments[0]).read_bytes())
     events = EventWriter(int(arguments[1]) if len(arguments) > 1 else None)
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    _keep_to_cores(specification.cores)
     try:
         with FileLock(specification.run_folder / ".lock", timeout=0):
             return _evaluate(specification, events)
@@ -50,6 +52,16 @@ def main(arguments: list[str]) -> int:
             )
         )
         return 1
+
+
+def _keep_to_cores(cores: list[int]) -> None:
+    if not cores:
+        return
+    import torch
+
+    os.sched_setaffinity(0, cores)
+    os.environ.setdefault("VLLM_CPU_OMP_THREADS_BIND", ",".join(map(str, cores)))
+    torch.set_num_threads(len(cores))
 
 
 def _evaluate(specification: RunSpecification, events: EventWriter) -> int:

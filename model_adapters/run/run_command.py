@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from tliveomni_eval.model_adapters.run.child_process import RunOutcome
     from tliveomni_eval.model_adapters.run.run_specification import RunSpecification
 
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 @click.option("--limit", type=click.IntRange(min=1), default=None, help="First samples of each task only.")
 @click.option("--model-args", default="", help="Further arguments of the backend, as for lmms-eval --model_args.")
 @click.option("--fresh", is_flag=True, help="Forget earlier responses of these runs.")
+@click.option("--jobs", type=click.IntRange(min=1), default=None, metavar="N",
+              help="Runs at a time. Default: 1 on a GPU; without one, one a core as far as memory goes.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON.")
 def command(
     tasks: str,
@@ -33,28 +37,25 @@ def command(
     limit: int | None,
     model_args: str,
     fresh: bool,
+    jobs: int | None,
     as_json: bool,
 ) -> None:
-    """Evaluate variants one after the other; what an earlier, interrupted run completed is not repeated.
+    """Evaluate variants, each in a process of its own; what an earlier, interrupted run completed is not repeated.
 
     Each variant gets a run folder OUT/VARIANT with lmms-eval's logs, run.json, run.log and journal.sqlite.
     Ends with 1 where a run failed.
     """
     from rich.console import Console
-    from tliveomni_eval.model_adapters.run.child_process import run_in_fresh_process
-    from tliveomni_eval.model_adapters.run.run_display import RunDisplay, outcome_table
+    from tliveomni_eval.model_adapters.run.run_display import outcome_table
     from tliveomni_eval.tasks.task_index import leaf_tasks, read_task_index
 
+    # Whoever ends a job scheduler's process means the runs too: they keep what is complete.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     specifications = _specifications(tasks, variants, checkpoints, out, limit, model_args)
-    console = Console(stderr=as_json, soft_wrap=True)
-    outcomes: dict[str, RunOutcome] = {}
     for specification in specifications:
         _prepare_folder(specification.run_folder, fresh)
-        with RunDisplay(console, specification.name) as display:
-            outcome = run_in_fresh_process(specification, display.show)
-        outcomes[specification.name] = outcome
-        if outcome.exit_status != 0:
-            click.echo(f"error: {specification.name}: {outcome.message}", err=True)
+    console = Console(stderr=as_json, soft_wrap=True)
+    outcomes = _run_all(specifications, jobs or _default_jobs(specifications), console)
     if as_json:
         click.echo(json.dumps(_outcomes_as_json(specifications, outcomes), indent=2, ensure_ascii=False))
     else:
@@ -63,6 +64,49 @@ def command(
         headlines = {name: str(index[name].metadata.get("headline")) for name in names if name in index}
         console.print(outcome_table(outcomes, headlines))
     sys.exit(0 if all(outcome.exit_status == 0 for outcome in outcomes.values()) else 1)
+
+
+def _run_all(specifications: list[RunSpecification], jobs: int, console: Console) -> dict[str, RunOutcome]:
+    from tliveomni_eval.model_adapters.run.child_process import run_in_fresh_processes
+    from tliveomni_eval.model_adapters.run.run_display import RunDisplay
+    from tliveomni_eval.model_adapters.run.side_by_side import has_cpu_build_of_vllm, plan_waves, usable_cores
+    from tliveomni_eval.model_adapters.run.warm_start import WarmServer
+
+    warm_server = WarmServer() if len(specifications) > 1 and has_cpu_build_of_vllm() else None
+    outcomes: dict[str, RunOutcome] = {}
+    for wave in plan_waves(len(specifications), jobs, usable_cores()):
+        running = [
+            specification.model_copy(update={"cores": cores})
+            for specification, cores in zip(specifications[wave.first :], wave.cores, strict=False)
+        ]
+        with RunDisplay(console, [specification.name for specification in running]) as display:
+            ended = run_in_fresh_processes(
+                running, lambda specification, event: display.show(specification.name, event), warm_server
+            )
+        for specification, outcome in zip(running, ended, strict=True):
+            outcomes[specification.name] = outcome
+            if outcome.exit_status != 0:
+                click.echo(f"error: {specification.name}: {outcome.message}", err=True)
+    return outcomes
+
+
+def _default_jobs(specifications: list[RunSpecification]) -> int:
+    from tliveomni_eval.model_adapters.run.side_by_side import (
+        free_memory_gib,
+        has_cpu_build_of_vllm,
+        runs_at_a_time,
+        usable_cores,
+    )
+
+    if not has_cpu_build_of_vllm():
+        return 1
+    sizes = [
+        sum(path.stat().st_size for path in Path(specification.model).rglob("*.safetensors"))
+        for specification in specifications
+        if specification.model
+    ]
+    largest = max(sizes, default=0) / 2**30
+    return runs_at_a_time(len(specifications), len(usable_cores()), free_memory_gib(), largest)
 
 
 def _specifications(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
@@ -21,17 +22,16 @@ from tliveomni_eval.model_adapters.run.run_events import Answered, Failed, Loade
 
 
 class RunDisplay:
-    """Progress of one run.
+    """Progress of the runs that go on at a time.
 
     Args:
         console: Where to show it.
-        name: Name of the run.
+        names: Names of the runs.
     """
 
-    def __init__(self, console: Console, name: str) -> None:
+    def __init__(self, console: Console, names: Sequence[str]) -> None:
         self._console = console
-        self._name = name
-        self._last_tenth = 0
+        self._last_tenth = dict.fromkeys(names, 0)
         self._progress = Progress(
             SpinnerColumn(),
             TextColumn("{task.description}"),
@@ -43,12 +43,13 @@ class RunDisplay:
             console=console,
             disable=not console.is_terminal,
         )
-        self._task = self._progress.add_task(f"{name}: loading", total=None, rate="")
+        self._tasks = {name: self._progress.add_task(f"{name}: loading", total=None, rate="") for name in names}
 
     def __enter__(self) -> Self:
         self._progress.start()
         if not self._console.is_terminal:
-            self._console.print(f"{self._name}: loading", highlight=False)
+            for name in self._tasks:
+                self._console.print(f"{name}: loading", highlight=False)
         return self
 
     def __exit__(
@@ -56,27 +57,26 @@ class RunDisplay:
     ) -> None:
         self._progress.stop()
 
-    def show(self, event: Loaded | Answered | Scored | Failed) -> None:
-        """Show an event of the run."""
+    def show(self, name: str, event: Loaded | Answered | Scored | Failed) -> None:
+        """Show an event of a run."""
+        task = self._tasks[name]
         if isinstance(event, Loaded):
             backend = ", ".join(event.kernels) or "no quantized kernels"
             if not event.engine_started:
                 backend = "the engine starts when the journal lacks an answer"
-            self._console.print(f"{self._name}: ready after {event.seconds:.0f} s; {backend}", highlight=False)
-            self._progress.reset(self._task, description=f"{self._name}: answering", total=None)
+            self._console.print(f"{name}: ready after {event.seconds:.0f} s; {backend}", highlight=False)
+            self._progress.reset(task, description=f"{name}: answering", total=None)
         elif isinstance(event, Answered):
-            self._progress.update(self._task, completed=event.done, total=event.total, rate=self._rate())
-            self._tell_tenths(event)
+            speed = self._progress.tasks[task].speed
+            rate = f"{speed:.1f} samples/s" if speed else ""
+            self._progress.update(task, completed=event.done, total=event.total, rate=rate)
+            self._tell_tenths(name, event)
 
-    def _rate(self) -> str:
-        speed = self._progress.tasks[self._task].speed
-        return f"{speed:.1f} samples/s" if speed else ""
-
-    def _tell_tenths(self, event: Answered) -> None:
+    def _tell_tenths(self, name: str, event: Answered) -> None:
         tenth = 10 * event.done // event.total
-        if not self._console.is_terminal and tenth > self._last_tenth:
-            self._last_tenth = tenth
-            self._console.print(f"{self._name}: {event.done} of {event.total} answered", highlight=False)
+        if not self._console.is_terminal and tenth > self._last_tenth[name]:
+            self._last_tenth[name] = tenth
+            self._console.print(f"{name}: {event.done} of {event.total} answered", highlight=False)
 
 
 def outcome_table(outcomes: dict[str, RunOutcome], headlines: dict[str, str]) -> Table:

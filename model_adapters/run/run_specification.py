@@ -21,6 +21,7 @@ class RunSpecification(BaseModel):
         only_our_tasks: All tasks are ours, so that lmms-eval's own need not be read.
         limit: First samples of each task only; None for all.
         command: The command line as typed.
+        cores: Cores of this machine it may use, where several runs share them; empty for all.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -34,3 +35,4 @@ class RunSpecification(BaseModel):
     only_our_tasks: bool
     limit: int | None = None
     command: list[str] = []
+    cores: list[int] = []

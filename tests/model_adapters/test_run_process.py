@@ -8,22 +8,31 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 from tliveomni_eval.evals import cli
-from tliveomni_eval.model_adapters.run import child_process
-from tliveomni_eval.model_adapters.run.child_process import RunOutcome, run_in_fresh_process
+from tliveomni_eval.model_adapters.run import child_process, side_by_side
+from tliveomni_eval.model_adapters.run.child_process import RunOutcome, run_in_fresh_processes
 from tliveomni_eval.model_adapters.run.run_display import RunDisplay, outcome_table
-from tliveomni_eval.model_adapters.run.run_events import Answered, EventWriter, Loaded, Scored
+from tliveomni_eval.model_adapters.run.run_events import Answered, EventWriter, Failed, Loaded, Scored
 from tliveomni_eval.model_adapters.run.run_specification import RunSpecification
 
 
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(child_process, "_MODULE", "fake_evaluation")
+    monkeypatch.setattr(side_by_side, "has_cpu_build_of_vllm", lambda: False)
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
+
+
+def run_in_fresh_process(
+    wanted: RunSpecification, on_event: Callable[[Loaded | Answered | Scored | Failed], None]
+) -> RunOutcome:
+    (outcome,) = run_in_fresh_processes([wanted], lambda _, event: on_event(event))
+    return outcome
 
 
 def specification(folder: Path, variant: str) -> RunSpecification:
@@ -60,7 +69,7 @@ def test_an_interrupt_ends_the_child_too(tmp_path: Path) -> None:
         "child_process._MODULE = 'fake_evaluation'\n"
         "folder = Path(sys.argv[1])\n"
         "spec = RunSpecification(run_folder=folder, name='x', variant='hangs', tasks=['t'], only_our_tasks=True)\n"
-        "child_process.run_in_fresh_process(spec, lambda _: None)\n"
+        "child_process.run_in_fresh_processes([spec], lambda *_: None)\n"
     )
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent)}
     words = [sys.executable, "-c", code, str(tmp_path)]
@@ -164,8 +173,8 @@ def test_the_table_shows_headlines_and_failures() -> None:
 
 def test_a_display_off_a_terminal_tells_tenths() -> None:
     console = Console(record=True, force_terminal=False, width=100)
-    with RunDisplay(console, "bf16") as display:
-        display.show(Loaded(kernels=[], seconds=2))
+    with RunDisplay(console, ["bf16"]) as display:
+        display.show("bf16", Loaded(kernels=[], seconds=2))
         for done in range(1, 41):
-            display.show(Answered(done=done, total=40))
+            display.show("bf16", Answered(done=done, total=40))
     assert console.export_text().count("answered") == 10
