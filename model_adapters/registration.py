@@ -37,7 +37,9 @@ def add_tasks_to_task_managers() -> None:
         if str(TASK_FOLDER) not in given:
             given.append(str(TASK_FOLDER))
         index: dict[str, Any] = original(self, include_path=given, include_defaults=include_defaults)
-        return index
+        # Of two tasks of one name lmms-eval keeps its own; `mmmu_val` and others are ours, which guess nothing.
+        ours: dict[str, Any] = self._get_task_and_group(str(TASK_FOLDER))
+        return index | ours
 
     initialize_tasks.adds_tliveomni_tasks = True  # type: ignore[attr-defined]
     TaskManager.initialize_tasks = initialize_tasks

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tliveomni_eval.tasks.manifest import Sample
+from tliveomni_eval.tasks.packed_image import image_bytes, is_packed
 
 DATA_VARIABLE = "TLIVE_DATA"
 EMBEDDED_DATA = Path(__file__).parent / "data"
@@ -19,8 +20,15 @@ def data_folder(task: str, configured: str | None = None) -> Path:
     Args:
         task: Name of the task; the embedded set lies in a folder of that name.
         configured: `dataset_kwargs: {data: …}` of the task's YAML, before the environment variable `TLIVE_DATA`.
+
+    Raises:
+        BenchmarkDataError: The task is on a public benchmark whose data is neither named nor to be had.
     """
+    from tliveomni_eval.tasks.benchmarks.official_data import OFFICIAL_DATA, official_folder
+
     chosen = configured or os.environ.get(DATA_VARIABLE)
+    if task in OFFICIAL_DATA:
+        return official_folder(task, chosen)
     return Path(chosen).expanduser() if chosen else EMBEDDED_DATA / task
 
 
@@ -28,7 +36,7 @@ def data_fingerprint(folder: Path, samples: list[Sample]) -> str:
     """SHA-256 over the samples and the bytes of their media, in order.
 
     Args:
-        folder: Data folder.
+        folder: Data folder, or the file of a benchmark.
         samples: Samples of one task, whose media exist.
 
     Returns:
@@ -47,5 +55,7 @@ def data_fingerprint(folder: Path, samples: list[Sample]) -> str:
 
 
 def _file_sha256(path: Path) -> str:
+    if is_packed(path):
+        return hashlib.sha256(image_bytes(path)).hexdigest()
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -218,7 +218,11 @@ def check_folder(
         if task is not None and item.task != task:
             continue
         earlier = first_seen.setdefault((item.task, item.id), number)
-        found = _media_faults(root, item, number)
+        found = _media_faults(root, item, number) + _task_faults(item, number)
+        if known_tasks and item.task not in known_tasks:
+            near = nearest_name(item.task, known_tasks)
+            hint = f"did you mean {near!r}?" if near else "`tlive tasks` lists all"
+            found.append(Fault(number, "task", f"there is no task {item.task!r}; {hint}"))
         if earlier != number:
             found.append(
                 Fault(number, "id", f"{item.id!r} is also the id of line {earlier}; ids pair samples between runs")
@@ -227,6 +231,15 @@ def check_folder(
         if not found:
             samples.append(item)
     return samples, faults
+
+
+def _task_faults(sample: Sample, number: int) -> list[Fault]:
+    """What the sample's task finds wrong in its reference and context, for tasks that look."""
+    if sample.task in ("live_asr", "live_diarization"):
+        from tliveomni_eval.tasks.speech_sample import speech_faults
+
+        return speech_faults(sample, number)
+    return []
 
 
 def _media_faults(root: Path, sample: Sample, number: int) -> list[Fault]:
@@ -247,12 +260,17 @@ def load_samples(folder: Path, task: str) -> list[Sample]:
     """Samples of one task, all of them good.
 
     Args:
-        folder: Data folder.
+        folder: Data folder. For a task on a public benchmark also a folder (or file) in the benchmark's official format.
         task: Name of the task.
 
     Raises:
         ManifestError: Anything is wrong in the folder, or it has no sample of the task.
+        BenchmarkDataError: Anything is wrong in the files of a benchmark.
     """
+    from tliveomni_eval.tasks.benchmarks.official_data import OFFICIAL_DATA
+
+    if task in OFFICIAL_DATA and not (folder / MANIFEST_NAME).is_file():
+        return OFFICIAL_DATA[task].read(folder, task)
     samples, faults = check_folder(folder, task)
     if faults:
         raise ManifestError(folder, faults)

@@ -1,7 +1,7 @@
 """Images that lie inside a larger file: a base64 cell of a TSV, a cell of a Parquet file.
 
-Such an image has a path like a file's: `FILE/#row=12&bytes=8000-9200` or `FILE/#row=12&column=image`. The row is that of
-the table, from 1 without the header, and stands in every message about the image.
+Such an image has a path like a file's: `FILE/#row=12&bytes=8000-9200` or `FILE/#row=12&column=image`. The row is that
+of the table, from 1 without the header, and stands in every message about the image.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Public benchmarks in their official formats: read from a local folder, images decoded only when they are asked for."""
+"""Public benchmarks in their official formats, read from a local folder; images are decoded when they are asked for."""

@@ -2,7 +2,8 @@
 
 The official files are of two kinds. Some list each question once; its rotations are made here. Others hold a row for
 each rotation, at `index + i * 1,000,000`, as VLMEvalKit writes them; those are taken as they are, and a question that
-lacks one of them stays incomplete, which the reports call missing. A row's image may be the index of the row that has it.
+lacks one of them stays incomplete, which the reports call missing. A row's image may be the index of another row, whose
+image it is.
 """
 
 from __future__ import annotations
@@ -61,9 +62,7 @@ def read_mmbench(folder: Path, task: str, language: Language) -> list[Sample]:
     requests = _requests(questions)
     order = {question.index % ROTATION_STRIDE: place for place, question in reversed(list(enumerate(questions)))}
     requests.sort(key=lambda pair: (order[pair[1].index % ROTATION_STRIDE], pair[1].index))
-    return [
-        _sample(task, language, question, request, _image(question, holders)) for question, request in requests
-    ]
+    return [_sample(task, language, question, request, _image(question, holders)) for question, request in requests]
 
 
 def _rows(folder: Path, language: Language) -> Iterator[TableRow]:

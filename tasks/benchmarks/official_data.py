@@ -111,4 +111,6 @@ def _from_hub(task: str) -> Path:
     except Exception as error:
         # Every layer below (hub, HTTP, sockets) has exceptions of its own; to the user they are one thing.
         reason = str(error).splitlines()[0][:160] if str(error) else type(error).__name__
-        raise BenchmarkDataError(f"{task} has no embedded data, and the hub gave none ({reason}). {how_to_get(task)}") from None
+        raise BenchmarkDataError(
+            f"{task} has no embedded data, and the hub gave none ({reason}). {how_to_get(task)}"
+        ) from None

@@ -1,4 +1,4 @@
-"""Pictures with a multiple-choice question, each asked under every rotation of its options (`mmbench_circular_mini`)."""
+"""Pictures with a multiple-choice question under every rotation of its options (`mmbench_circular_mini`)."""
 
 import random
 from collections.abc import Callable

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TypeVar, cast
 
 import click
+from tliveomni_eval.tasks.composer.picture_commands import add_picture_commands
 
 Item = TypeVar("Item")
 
@@ -52,6 +53,49 @@ def live_ocr(out: Path, samples: int, side: str, seed: int, workers: int | None)
     click.echo(f"{len(lines)} samples in {out}")
 
 
+@command.command(name="live_localization")
+@click.option("--out", required=True, type=click.Path(path_type=Path, file_okay=False), help="Folder to write.")
+@click.option("--samples", default=1296, show_default=True, type=click.IntRange(1, 1_000_000), help="How many.")
+@click.option("--side", default="eval", show_default=True, type=click.Choice(["eval", "train"]), help="Products.")
+@click.option("--seed", default=30, show_default=True, type=click.IntRange(0), help="Of the whole set.")
+@click.option("--workers", default=None, type=click.IntRange(1), help="Processes; one for each core by default.")
+def live_localization(out: Path, samples: int, side: str, seed: int, workers: int | None) -> None:
+    """Write product scenes with questions about where something is.
+
+    The embedded set is what the defaults write. OUT must be new or empty.
+    """
+    from tliveomni_eval.tasks.composer.catalogue import Side
+    from tliveomni_eval.tasks.composer.live_ocr_set import write_manifest
+    from tliveomni_eval.tasks.composer.localization.localization_set import (
+        plan_scenes,
+        write_localization_record,
+        write_scene,
+    )
+
+    _make_set_folder(out)
+    planned = list(plan_scenes(samples, seed))
+    with ProcessPoolExecutor(workers or os.cpu_count()) as pool:
+        written = pool.map(partial(write_scene, out, side=cast(Side, side)), planned, chunksize=8)
+        lines = list(_with_progress(written, samples))
+    write_manifest(out, lines)
+    write_localization_record(out, samples, cast(Side, side), seed)
+    click.echo(f"{len(lines)} samples in {out}")
+
+
+def _make_set_folder(out: Path) -> None:
+    """Make a new or empty folder ready to be written.
+
+    Raises:
+        UserError: It holds something.
+    """
+    from tliveomni_eval.evals.errors import UserError
+    from tliveomni_eval.tasks.composer.live_ocr_set import MEDIA_FOLDER
+
+    if out.exists() and any(out.iterdir()):
+        raise UserError(f"{out} is not empty; name a new folder, or delete this one first")
+    (out / MEDIA_FOLDER).mkdir(parents=True, exist_ok=True)
+
+
 def _with_progress(items: Iterable[Item], total: int) -> Iterator[Item]:
     """Pass the items on while a bar on stderr shows their number, rate and remaining time."""
     from rich.console import Console
@@ -70,3 +114,6 @@ def _with_progress(items: Iterable[Item], total: int) -> Iterator[Item]:
             speed = progress.tasks[0].speed
             progress.update(task, advance=1, rate=f"{speed:.0f}/s" if speed else "")
             yield item
+
+
+add_picture_commands(command, _with_progress)

@@ -26,9 +26,7 @@ def compose_unanswerable(number: int, rng: random.Random) -> Picture:
     products = distinct_products(rng, count + 1)
     spots = places(rng, _COLUMNS, _ROWS, count)
     prices = distinct_prices(rng, count)
-    items = [
-        ShelfItem(*what, *spot, price) for what, spot, price in zip(products[:count], spots, prices, strict=True)
-    ]
+    items = [ShelfItem(*what, *spot, price) for what, spot, price in zip(products[:count], spots, prices, strict=True)]
     answerable = rng.choice(items[1:])
     hidden = ShelfItem(*products[count], 0, 0)
     if reason != "absent_product":

@@ -1,0 +1,1 @@
+"""`mmbench_circular_*`: multiple choice under every rotation of the options."""

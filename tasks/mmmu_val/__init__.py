@@ -1,0 +1,1 @@
+"""`mmmu_val`: college-level questions on figures, multiple choice and open."""

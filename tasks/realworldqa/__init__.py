@@ -1,0 +1,1 @@
+"""`realworldqa`: questions on photographs from vehicles and everyday life."""

@@ -1,0 +1,1 @@
+"""`vqav2`: short answers to questions on photographs, against ten annotators."""
