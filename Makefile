@@ -3,6 +3,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 UV := $(shell command -v uv 2>/dev/null || echo $(PYTHON) -m uv)
 
+# Where this is set, every process compiles vLLM, torch and transformers again: 50 s instead of 10.
+export PYTHONDONTWRITEBYTECODE :=
+
 TASKS ?= live_ocr
 VARIANTS ?= bf16,w8a8,w4a16,fp8,w4naive
 BASELINE ?= bf16

@@ -43,6 +43,9 @@ def import_lazily(name: str) -> None:
     placeholder.__spec__ = specification
 
     def load(attribute: str) -> Any:
+        # `inspect` asks every loaded module for its `__file__`, which is no use of it.
+        if attribute.startswith("__"):
+            raise AttributeError(f"module {name!r} is not loaded yet and has no attribute {attribute!r}")
         if sys.modules.get(name) is placeholder:
             del sys.modules[name]
         return getattr(importlib.import_module(name), attribute)
