@@ -1,0 +1,1 @@
+"""`live_diarization`: who says what and when in a live stream."""
