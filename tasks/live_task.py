@@ -10,6 +10,7 @@ from typing import Any
 from datasets import Dataset, DatasetDict
 from lmms_eval.api.task import ConfigurableMessagesTask
 from tliveomni_eval.evals.record import Record, Status
+from tliveomni_eval.tasks.audio_file import read_audio
 from tliveomni_eval.tasks.data_location import data_folder
 from tliveomni_eval.tasks.image_file import read_image
 from tliveomni_eval.tasks.manifest import Sample, load_samples
@@ -47,9 +48,13 @@ class LiveTask(ConfigurableMessagesTask):  # type: ignore[misc]
             ManifestError: The data folder is faulty.
         """
         folder = data_folder(self.config.task, (dataset_kwargs or {}).get("data"))
-        documents = [document(sample, folder) for sample in load_samples(folder, self.config.task)]
+        documents = [self.prepared(document(sample, folder)) for sample in load_samples(folder, self.config.task)]
         self.dataset = DatasetDict({self.config.test_split: Dataset.from_list(documents)})
         self.dataset_no_image = self.dataset
+
+    def prepared(self, doc: dict[str, Any]) -> dict[str, Any]:
+        """The document as the task needs it: a task with a prompt of its own, or with more columns, overrides this."""
+        return doc
 
 
 def document(sample: Sample, folder: Path) -> dict[str, Any]:
@@ -71,7 +76,10 @@ def document(sample: Sample, folder: Path) -> dict[str, Any]:
 
 
 def messages(doc: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Chat messages of a document: its media in order, then its prompt. Images are decoded here.
+    """Chat messages of a document: its media in order, then its prompt.
+
+    Images are decoded here. Audio and video are given by path, which the chat models of lmms-eval open themselves at
+    the rate they need.
 
     Raises:
         MediaError: An image cannot be decoded.
@@ -87,8 +95,19 @@ def messages(doc: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def visuals(doc: Mapping[str, Any]) -> list[Any]:
-    """Media of a document for models that are not chat models."""
-    return [part["url"] for part in messages(doc)[0]["content"] if part["type"] != "text"]
+    """Media of a document for models that are not chat models: audio decoded, as such models of lmms-eval take it.
+
+    Raises:
+        MediaError: An image or audio cannot be decoded.
+    """
+    return [_visual(part) for part in messages(doc)[0]["content"] if part["type"] != "text"]
+
+
+def _visual(part: Mapping[str, Any]) -> Any:
+    if part["type"] != "audio":
+        return part["url"]
+    clip = read_audio(Path(part["url"]))
+    return {"array": clip.samples, "sampling_rate": clip.sampling_rate, "path": part["url"]}
 
 
 def prompt(doc: Mapping[str, Any]) -> str:

@@ -239,6 +239,10 @@ def _task_faults(sample: Sample, number: int) -> list[Fault]:
         from tliveomni_eval.tasks.speech_sample import speech_faults
 
         return speech_faults(sample, number)
+    if sample.task in ("live_localization", "live_temporal_grounding"):
+        from tliveomni_eval.tasks.grounding_sample import grounding_faults
+
+        return grounding_faults(sample, number)
     return []
 
 

@@ -11,6 +11,7 @@ from typing import TypeVar, cast
 
 import click
 from tliveomni_eval.tasks.composer.picture_commands import add_picture_commands
+from tliveomni_eval.tasks.composer.speech_commands import add_speech_commands
 
 Item = TypeVar("Item")
 
@@ -55,7 +56,7 @@ def live_ocr(out: Path, samples: int, side: str, seed: int, workers: int | None)
 
 @command.command(name="live_localization")
 @click.option("--out", required=True, type=click.Path(path_type=Path, file_okay=False), help="Folder to write.")
-@click.option("--samples", default=1296, show_default=True, type=click.IntRange(1, 1_000_000), help="How many.")
+@click.option("--samples", default=1230, show_default=True, type=click.IntRange(1, 1_000_000), help="How many.")
 @click.option("--side", default="eval", show_default=True, type=click.Choice(["eval", "train"]), help="Products.")
 @click.option("--seed", default=30, show_default=True, type=click.IntRange(0), help="Of the whole set.")
 @click.option("--workers", default=None, type=click.IntRange(1), help="Processes; one for each core by default.")
@@ -117,3 +118,4 @@ def _with_progress(items: Iterable[Item], total: int) -> Iterator[Item]:
 
 
 add_picture_commands(command, _with_progress)
+add_speech_commands(command, _with_progress)

@@ -37,9 +37,19 @@ def _scaled(index: int, width: int, softening_radius: float) -> Image.Image:
     return photo.filter(ImageFilter.GaussianBlur(softening_radius)) if softening_radius else photo
 
 
-def draw_background(rng: random.Random, size: tuple[int, int]) -> Image.Image:
-    """A random crop of ``size`` = (width, height) pixels, mirrored, softened and exposed at random."""
-    index = rng.randrange(len(_photographs()))
+@cache
+def _indices_without(names: tuple[str, ...]) -> tuple[int, ...]:
+    stems = [path.stem for path in sorted(PHOTOGRAPH_FOLDER.glob("*.webp"))]
+    return tuple(index for index, stem in enumerate(stems) if stem not in names)
+
+
+def draw_background(rng: random.Random, size: tuple[int, int], without: tuple[str, ...] = ()) -> Image.Image:
+    """A random crop of ``size`` = (width, height) pixels, mirrored, softened and exposed at random.
+
+    ``without`` names photographs that are not to be used, because they show what a question is about.
+    """
+    indices = _indices_without(without)
+    index = indices[rng.randrange(len(indices))]
     width = rng.choice(_WIDTHS)
     frame = _random_crop(rng, _scaled(index, width, rng.choices(_SOFTENING_RADII, _SOFTENING_WEIGHTS)[0]), size)
     if rng.random() < 0.5:

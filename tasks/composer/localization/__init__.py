@@ -1,0 +1,1 @@
+"""Composed product scenes with a question about where something is, and exact boxes."""
