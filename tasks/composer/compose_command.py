@@ -36,6 +36,7 @@ def live_ocr(out: Path, samples: int, side: str, seed: int, workers: int | None)
     from tliveomni_eval.tasks.composer.catalogue import Side
     from tliveomni_eval.tasks.composer.live_ocr_set import (
         MEDIA_FOLDER,
+        manifest_order,
         plan_samples,
         write_fingerprint,
         write_manifest,
@@ -45,7 +46,7 @@ def live_ocr(out: Path, samples: int, side: str, seed: int, workers: int | None)
     if out.exists() and any(out.iterdir()):
         raise UserError(f"{out} is not empty; name a new folder, or delete this one first")
     (out / MEDIA_FOLDER).mkdir(parents=True, exist_ok=True)
-    planned = list(plan_samples(samples, seed))
+    planned = sorted(plan_samples(samples, seed), key=manifest_order)
     with ProcessPoolExecutor(workers or os.cpu_count()) as pool:
         written = pool.map(partial(write_sample, out, side=cast(Side, side)), planned, chunksize=16)
         lines = list(_with_progress(written, samples))
@@ -80,6 +81,56 @@ def live_localization(out: Path, samples: int, side: str, seed: int, workers: in
         lines = list(_with_progress(written, samples))
     write_manifest(out, lines)
     write_localization_record(out, samples, cast(Side, side), seed)
+    click.echo(f"{len(lines)} samples in {out}")
+
+
+@command.command(name="live_temporal_grounding")
+@click.option("--out", required=True, type=click.Path(path_type=Path, file_okay=False), help="Folder to write.")
+@click.option("--streams", default=200, show_default=True, type=click.IntRange(1, 100_000), help="Two questions each.")
+@click.option("--side", default="eval", show_default=True, type=click.Choice(["eval", "train"]), help="Products.")
+@click.option("--seed", default=40, show_default=True, type=click.IntRange(0), help="Of the whole set.")
+@click.option(
+    "--duration",
+    "durations",
+    multiple=True,
+    type=click.Choice(["0-30", "30-60", "60-120", "120-300", "300-720"]),
+    help="Length in seconds; several are gone through in turn. By default the mixture of the embedded set.",
+)
+@click.option("--speech/--no-speech", default=None, help="Let every other stream speak (by default on side eval).")
+@click.option("--bank", default=None, type=click.Path(path_type=Path), help="Another bank of speech (side train).")
+@click.option("--workers", default=None, type=click.IntRange(1), help="Processes; one for each core by default.")
+def live_temporal_grounding(
+    out: Path,
+    streams: int,
+    side: str,
+    seed: int,
+    durations: tuple[str, ...],
+    speech: bool | None,
+    bank: Path | None,
+    workers: int | None,
+) -> None:
+    """Write live streams with questions about when something is shown or said.
+
+    The embedded set is what the defaults write. OUT must be new or empty.
+    """
+    from tliveomni_eval.evals.errors import UserError
+    from tliveomni_eval.tasks.composer.catalogue import Side
+    from tliveomni_eval.tasks.composer.live_ocr_set import write_manifest
+    from tliveomni_eval.tasks.composer.speech_bank import BANK_FOLDER
+    from tliveomni_eval.tasks.composer.stream.stream_set import plan_streams, write_planned_stream, write_stream_record
+
+    has_speech = speech if speech is not None else side == "eval" or bank is not None
+    if has_speech and side == "train" and bank is None:
+        raise UserError("the embedded bank of speech is of side eval; name one of side train with --bank")
+    _make_set_folder(out)
+    planned = list(plan_streams(streams, seed, durations, has_speech))
+    write = partial(
+        write_planned_stream, out, side=cast(Side, side), bank_folder=(bank or BANK_FOLDER) if has_speech else None
+    )
+    with ProcessPoolExecutor(workers or os.cpu_count()) as pool:
+        lines = [line for of_stream in _with_progress(pool.map(write, planned), streams) for line in of_stream]
+    write_manifest(out, lines)
+    write_stream_record(out, streams, cast(Side, side), seed, durations, has_speech)
     click.echo(f"{len(lines)} samples in {out}")
 
 

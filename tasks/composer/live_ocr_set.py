@@ -21,6 +21,7 @@ WEBP_QUALITY: Final = 82
 EMBEDDED_SAMPLES: Final = 1500
 EMBEDDED_SEED: Final = 20
 _SEED_STRIDE: Final = 1_000_000
+_ROUND: Final = len(FIELDS) * len(QUALITIES) * len(TEXT_HEIGHTS) * len(LANGUAGES)
 
 
 @dataclass(frozen=True)
@@ -88,10 +89,25 @@ def write_sample(folder: Path, planned: PlannedSample, side: Side) -> dict[str, 
     return line
 
 
+def manifest_order(planned: PlannedSample) -> tuple[int, int, int]:
+    """Key that sorts a manifest so that its first 100, 200, 300, … samples are balanced too (`--limit`).
+
+    Args:
+        planned: a sample of `plan_samples`.
+
+    Returns:
+        The sample's round of 300, which third of the round it is in, and its index. A third holds each combination of
+        field, quality and text height once.
+    """
+    axes = {"field": FIELDS, "quality": QUALITIES, "text_px": tuple(TEXT_HEIGHTS), "lang": LANGUAGES}
+    places = (names.index(planned.values[attribute]) for attribute, names in axes.items())
+    index = planned.seed % _SEED_STRIDE
+    return index // _ROUND, sum(places) % len(LANGUAGES), index
+
+
 def write_manifest(folder: Path, lines: list[dict[str, Any]]) -> None:
-    """Write the manifest, one JSON object a line, in the order of the ids."""
-    ordered = sorted(lines, key=lambda line: str(line["id"]))
-    text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in ordered)
+    """Write the manifest, one JSON object a line, in the order given."""
+    text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
     (folder / MANIFEST_NAME).write_text(text, encoding="utf-8")
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from independent_reader import similarities
 from PIL import Image
-from tliveomni_eval.tasks.composer.live_ocr_set import compose_planned, manifest_line, plan_samples
+from tliveomni_eval.tasks.composer.live_ocr_set import compose_planned, manifest_line, manifest_order, plan_samples
 from tliveomni_eval.tasks.composer.photographs import PHOTOGRAPH_FOLDER
 from tliveomni_eval.tasks.data_location import EMBEDDED_DATA
 from tliveomni_eval.tasks.manifest import Sample, check_folder
@@ -47,16 +47,24 @@ def test_slices_are_not_confounded(samples: list[Sample], one: str, other: str) 
     assert len(set(pairs.values())) == 1
 
 
-def test_ids_are_sorted_and_clusters_are_their_own(samples: list[Sample]) -> None:
+def test_ids_are_unique_and_clusters_are_their_own(samples: list[Sample]) -> None:
     ids = [sample.id for sample in samples]
-    assert ids == sorted(set(ids))
+    assert len(set(ids)) == len(ids)
     assert [sample.cluster for sample in samples] == ids
+
+
+@pytest.mark.parametrize("limit", [100, 500, 1000, 1200])
+def test_the_first_hundreds_are_balanced(samples: list[Sample], limit: int) -> None:
+    counts = Counter(item for sample in samples[:limit] for item in sample.slices.items())
+    for attribute, values in (("field", 5), ("quality", 5), ("text_px", 4)):
+        assert {count for (name, _), count in counts.items() if name == attribute} == {limit // values}
+    assert all(abs(counts["lang", lang] - limit / 3) <= 1 for lang in ("zh", "en", "mixed"))
 
 
 def test_the_generator_still_makes_the_set() -> None:
     record = json.loads((FOLDER / "generator.json").read_text(encoding="utf-8"))
     assert record["manifest_sha256"] == hashlib.sha256((FOLDER / "manifest.jsonl").read_bytes()).hexdigest()
-    planned = list(plan_samples(record["samples"], record["seed"]))
+    planned = sorted(plan_samples(record["samples"], record["seed"]), key=manifest_order)
     for index in range(0, len(planned), 97):
         sample = compose_planned(planned[index], record["side"])
         assert manifest_line(planned[index], sample) == json.loads(LINES[index])
