@@ -15,6 +15,7 @@ INTERRUPTED_STATUS = 130
 SUBCOMMANDS: dict[str, tuple[str, str]] = {
     "run": ("tliveomni_eval.model_adapters.run.run_command", "Evaluate one or more variants, one process each."),
     "gate": ("tliveomni_eval.evals.gate.gate_command", "Decide whether a candidate stays inside the loss budget."),
+    "circular": ("tliveomni_eval.evals.circular_command", "Report CircularEval and position bias of a run."),
     "report": ("tliveomni_eval.leaderboard.report_command", "Write the per-slice regression page."),
     "store": ("tliveomni_eval.leaderboard.store.store_command", "Keep runs: add, list, delete, rebuild."),
     "serve": ("tliveomni_eval.leaderboard.server.serve_command", "Serve the page over a store."),

@@ -214,17 +214,17 @@ class CircularReport:
         }
 
 
-def circular_report(answers: Iterable[RotationAnswer]) -> CircularReport:
-    """Groups the requests by question and counts.
+def whole_questions(answers: Iterable[RotationAnswer]) -> tuple[list[list[RotationAnswer]], tuple[int, ...]]:
+    """Groups requests by question.
 
     Args:
         answers: All requests of a run, in any order.
 
     Returns:
-        The report; questions with a missing rotation are listed and counted nowhere else.
+        The questions that have all rotations, each in the order of its rotations, and the indices of the others.
 
     Raises:
-        ValueError: A request occurs twice, or the rotations of a question disagree on the number of options.
+        ValueError: As `circular_report`.
     """
     groups: dict[int, dict[int, RotationAnswer]] = defaultdict(dict)
     for item in answers:
@@ -242,6 +242,22 @@ def circular_report(answers: Iterable[RotationAnswer]) -> CircularReport:
             whole.append([group[rotation] for rotation in sorted(group)])
         else:
             missing.append(question)
+    return whole, tuple(sorted(missing))
+
+
+def circular_report(answers: Iterable[RotationAnswer]) -> CircularReport:
+    """Groups the requests by question and counts.
+
+    Args:
+        answers: All requests of a run, in any order.
+
+    Returns:
+        The report; questions with a missing rotation are listed and counted nowhere else.
+
+    Raises:
+        ValueError: A request occurs twice, or the rotations of a question disagree on the number of options.
+    """
+    whole, missing = whole_questions(answers)
     requests = [item for group in whole for item in group]
     right = [all(item.hit for item in group) for group in whole]
     chosen = Counter(item.chosen or "unparsed" for item in requests)
@@ -255,7 +271,7 @@ def circular_report(answers: Iterable[RotationAnswer]) -> CircularReport:
         by_category=_counts_by(zip((group[0].category for group in whole), right, strict=True)),
         by_l2_category=_counts_by(zip((group[0].l2_category for group in whole), right, strict=True)),
         unparsed=_count(item.chosen is None for item in requests),
-        missing=tuple(sorted(missing)),
+        missing=missing,
     )
 
 
