@@ -78,17 +78,19 @@ def _print_task(task: TaskStatistics, fewest: int) -> None:
     if task.reference_chars[2]:
         least, median, most = task.reference_chars
         console.print(f"  references {least} to {most} characters, median {median}", highlight=False)
-    table = Table("slice", "value", *(("samples", "clusters", "") if task.slices else ()), box=None, padding=(0, 2))
-    for column in table.columns[2:4]:
-        column.justify = "right"
-    last = ""
-    for size in task.slices:
-        note = f"under {fewest}: cannot PASS 1.5 %" if size.too_small else ""
-        shown = "" if size.attribute == last else size.attribute
-        table.add_row(shown, size.value, str(size.samples), str(size.clusters), note)
-        last = size.attribute
     if task.slices:
+        table = Table("slice", "value", "samples", "clusters", "", box=None, padding=(0, 2))
+        for column in table.columns[2:4]:
+            column.justify = "right"
+        last = ""
+        for size in task.slices:
+            name = "" if size.attribute == last else size.attribute
+            mark = "*" if size.too_small else ""
+            table.add_row(name, size.value, str(size.samples), str(size.clusters), mark)
+            last = size.attribute
         console.print(table)
+        if any(size.too_small for size in task.slices):
+            console.print(f"  * under {fewest} clusters: no outcome can PASS a budget of 1.5 %", highlight=False)
     else:
         console.print("  no slices", highlight=False)
     console.print()

@@ -95,17 +95,18 @@ def speaker_time_errors(
     speakers_b, active_b = _scored(speakers_b, active_b, widths)
     count_a, count_b = active_a.sum(axis=0), active_b.sum(axis=0)
     together = np.asarray((active_a * widths) @ active_b.T, dtype=np.float64)
-    union = np.add.outer(active_a @ widths, active_b @ widths) - together
-    overlap = together / union
     rows, columns = _mapping(together)
-    correct = float(together[rows, columns].sum())
-    both = float((np.minimum(count_a, count_b) * widths).sum())
+    # Summed from differences of whole counts, so that turns which agree leave exactly nothing.
+    agreed = active_a[rows] * active_b[columns]
+    either = np.maximum(active_a[rows], active_b[columns])
+    overlap = (agreed * widths).sum(axis=1) / (either * widths).sum(axis=1)
+    confused = np.minimum(count_a, count_b) - agreed.sum(axis=0)
     return SpeakerTimeErrors(
         missed=float((np.maximum(count_a - count_b, 0) * widths).sum()),
         false_alarm=float((np.maximum(count_b - count_a, 0) * widths).sum()),
-        confusion=max(0.0, both - correct),
+        confusion=float((confused * widths).sum()),
         total=float((count_a * widths).sum()),
-        jaccard=max(0.0, len(speakers_a) - float(overlap[rows, columns].sum())),
+        jaccard=len(speakers_a) - float(overlap.sum()),
         reference_speakers=len(speakers_a),
         mapping={speakers_b[column]: speakers_a[row] for row, column in zip(rows, columns, strict=True)},
     )

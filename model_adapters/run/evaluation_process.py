@@ -219,6 +219,7 @@ class _RunFile:
             "prompts": {task: model.prompt_fingerprint(task) for task in results["configs"]},
             "decoding": {task: config.get("generation_kwargs") for task, config in results["configs"].items()},
             "kernels": list(model.kernels) or self._fields["kernels"],
+            "ignored_media": model.ignored_media.by_task,
         }
 
     def finish(self, exit_status: int, error: str | None) -> None:

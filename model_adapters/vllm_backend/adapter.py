@@ -23,9 +23,11 @@ from tliveomni_eval.model_adapters.vllm_backend.engine_settings import (
     prepare_environment,
     resolve_engine_settings,
 )
+from tliveomni_eval.model_adapters.vllm_backend.ignored_media import IgnoredMedia
 from tliveomni_eval.model_adapters.vllm_backend.model_arguments import ModelArguments
 from tliveomni_eval.model_adapters.vllm_backend.prompt_prefetch import prefetch_prompts
 from tliveomni_eval.model_adapters.vllm_backend.response_journal import ResponseJournal, response_key
+from tliveomni_eval.model_adapters.vllm_backend.video_frames import frame_sampling
 from tqdm import tqdm
 
 if TYPE_CHECKING:
@@ -104,8 +106,13 @@ class TLiveOmniVLLM(lmms):  # type: ignore[misc]
         self._journal = journal
         self._progress = progress
         self._prompt_hashes: dict[str, dict[int, str]] = {}
+        self.ignored_media = IgnoredMedia(self.checkpoint.name, self.checkpoint.media_kinds)
         self.kernels: tuple[str, ...] = ()
         self._template = self._chat_template()
+        context = self.settings.engine_args.get("max_model_len") or self.checkpoint.max_model_len
+        self.frame_sampling = frame_sampling(self._template, context)
+        if "video" in self.checkpoint.media_kinds:
+            logger.info(self.frame_sampling.describe())
         self._engine_identity = {
             **{key: value for key, value in self.settings.engine_args.items() if key != "model"},
             "device": self.device_kind,
@@ -171,8 +178,7 @@ class TLiveOmniVLLM(lmms):  # type: ignore[misc]
             One result a request, in the order of the requests, with token counts.
 
         Raises:
-            UserError: A medium cannot be read or is of a kind the checkpoint does not take; completed responses are
-                in the journal.
+            UserError: A medium cannot be read; completed responses are in the journal.
         """
         responses: dict[int, Response] = {}
         keys: dict[int, str] = {}
@@ -207,6 +213,7 @@ class TLiveOmniVLLM(lmms):  # type: ignore[misc]
 
         for index, prompt in prefetch_prompts(list(range(len(requests))), lambda index: self._prompt(requests[index])):
             _, _, generation_kwargs, document, task, _ = requests[index].args
+            self.ignored_media.note(task, prompt.ignored)
             text_hash = hashlib.sha256(prompt.text.encode()).hexdigest()
             self._prompt_hashes.setdefault(task, {})[document] = text_hash
             sampling = decoding_from_generation_kwargs(generation_kwargs).as_sampling_arguments()
@@ -223,7 +230,7 @@ class TLiveOmniVLLM(lmms):  # type: ignore[misc]
     def _prompt(self, request: Instance) -> ChatPrompt:
         _, doc_to_messages, _, document, task, split = request.args
         messages = doc_to_messages(self.task_dict[task][split][document])
-        return build_chat_prompt(messages, self._template, self.checkpoint.media_kinds)
+        return build_chat_prompt(messages, self._template, self.checkpoint.media_kinds, self.frame_sampling)
 
     def loglikelihood(self, requests: list[Instance]) -> list[tuple[float, bool]]:
         """Refused: this backend generates.

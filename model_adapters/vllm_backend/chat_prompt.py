@@ -9,8 +9,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 from PIL import Image
 from tliveomni_eval.evals.errors import UserError
+from tliveomni_eval.model_adapters.vllm_backend.video_frames import FrameSampling, read_video_frames
+from tliveomni_eval.tasks.audio_file import read_audio
 from tliveomni_eval.tasks.image_file import read_image
 
 
@@ -31,28 +34,35 @@ class ChatPrompt:
         media: Kind of media to its items in prompt order, as vLLM's `multi_modal_data` takes them.
         media_bytes: Decoded size of the media, for the memory bound.
         key: SHA-256 of text and decoded media: equal keys mean equal input.
+        ignored: Kinds of media that the checkpoint does not take and that were left out of the prompt.
     """
 
     text: str
     media: Mapping[str, list[Any]]
     media_bytes: int
     key: str
+    ignored: frozenset[str] = frozenset()
 
 
 def build_chat_prompt(
-    messages: Sequence[Mapping[str, Any]], template: ChatTemplate, media_kinds: frozenset[str]
+    messages: Sequence[Mapping[str, Any]],
+    template: ChatTemplate,
+    media_kinds: frozenset[str],
+    frame_sampling: FrameSampling | None = None,
 ) -> ChatPrompt:
-    """Render messages and decode their media.
+    """Render messages and decode their media, but for kinds that the checkpoint does not take: those are left out.
 
     Args:
         messages: lmms-eval chat messages: `{"role", "content": [{"type", "url" | "text"}]}`.
         template: Renders the conversation.
         media_kinds: Kinds of media the checkpoint takes.
+        frame_sampling: How frames of a video are taken; None for the defaults.
 
     Raises:
-        UserError: A kind of media the checkpoint cannot take, or a medium that cannot be read.
+        UserError: A medium that cannot be read, or is given in a form this backend does not know.
     """
     media: dict[str, list[Any]] = {}
+    ignored: set[str] = set()
     digest = hashlib.sha256()
     conversation, size = [], 0
     for message in messages:
@@ -63,21 +73,19 @@ def build_chat_prompt(
                 parts.append({"type": "text", "text": part["text"]})
                 continue
             if kind not in media_kinds:
-                raise UserError(
-                    f"the task sends {kind} and this checkpoint takes {', '.join(sorted(media_kinds)) or 'text only'}; "
-                    f"choose a checkpoint that takes {kind}, or leave the task out"
-                )
-            item, item_size = _decoded(kind, part["url"], digest)
+                ignored.add(kind)
+                continue
+            item, item_size = _decoded(kind, part["url"], digest, frame_sampling or FrameSampling())
             media.setdefault(kind, []).append(item)
             size += item_size
             parts.append({"type": kind})
         conversation.append({"role": message["role"], "content": parts})
     text = template.apply_chat_template(conversation, tokenize=False, add_generation_prompt=True)
     digest.update(text.encode())
-    return ChatPrompt(text, media, size, digest.hexdigest())
+    return ChatPrompt(text, media, size, digest.hexdigest(), frozenset(ignored))
 
 
-def _decoded(kind: str, url: Any, digest: Any) -> tuple[Any, int]:
+def _decoded(kind: str, url: Any, digest: Any, frame_sampling: FrameSampling) -> tuple[Any, int]:
     if kind == "image":
         image = read_image(Path(url)) if isinstance(url, (str, Path)) else url.convert("RGB")
         assert isinstance(image, Image.Image)
@@ -85,9 +93,23 @@ def _decoded(kind: str, url: Any, digest: Any) -> tuple[Any, int]:
         digest.update(f"image {image.size}".encode())
         digest.update(pixels)
         return image, len(pixels)
-    if kind == "audio" and isinstance(url, Mapping) and "array" in url:
-        samples = np.ascontiguousarray(url["array"], dtype=np.float32)
-        digest.update(f"audio {samples.shape} {url['sampling_rate']}".encode())
+    if kind == "audio":
+        samples, rate = _audio_samples(url)
+        digest.update(f"audio {samples.shape} {rate}".encode())
         digest.update(samples.tobytes())
-        return (samples, int(url["sampling_rate"])), samples.nbytes
+        return (samples, rate), samples.nbytes
+    if kind == "video" and isinstance(url, (str, Path)):
+        video, metadata = read_video_frames(Path(url), frame_sampling)
+        digest.update(f"video {video.frames.shape} {video.times}".encode())
+        digest.update(video.frames.tobytes())
+        return (video.frames, metadata), video.frames.nbytes
     raise UserError(f"{kind} given as {type(url).__name__} is not supported by this backend")
+
+
+def _audio_samples(url: Any) -> tuple[NDArray[np.float32], int]:
+    if isinstance(url, (str, Path)):
+        clip = read_audio(Path(url))
+        return clip.samples, clip.sampling_rate
+    if isinstance(url, Mapping) and "array" in url:
+        return np.ascontiguousarray(url["array"], dtype=np.float32), int(url["sampling_rate"])
+    raise UserError(f"audio given as {type(url).__name__} is not supported by this backend")

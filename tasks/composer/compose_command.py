@@ -86,7 +86,7 @@ def live_localization(out: Path, samples: int, side: str, seed: int, workers: in
 
 @command.command(name="live_temporal_grounding")
 @click.option("--out", required=True, type=click.Path(path_type=Path, file_okay=False), help="Folder to write.")
-@click.option("--streams", default=200, show_default=True, type=click.IntRange(1, 100_000), help="Two questions each.")
+@click.option("--streams", default=104, show_default=True, type=click.IntRange(1, 100_000), help="3 questions each.")
 @click.option("--side", default="eval", show_default=True, type=click.Choice(["eval", "train"]), help="Products.")
 @click.option("--seed", default=40, show_default=True, type=click.IntRange(0), help="Of the whole set.")
 @click.option(
@@ -96,8 +96,8 @@ def live_localization(out: Path, samples: int, side: str, seed: int, workers: in
     type=click.Choice(["0-30", "30-60", "60-120", "120-300", "300-720"]),
     help="Length in seconds; several are gone through in turn. By default the mixture of the embedded set.",
 )
-@click.option("--speech/--no-speech", default=None, help="Let every other stream speak (by default on side eval).")
-@click.option("--bank", default=None, type=click.Path(path_type=Path), help="Another bank of speech (side train).")
+@click.option("--speech/--no-speech", default=False, show_default=True, help="Let every other stream speak.")
+@click.option("--bank", default=None, type=click.Path(path_type=Path), help="Another bank of speech.")
 @click.option("--workers", default=None, type=click.IntRange(1), help="Processes; one for each core by default.")
 def live_temporal_grounding(
     out: Path,
@@ -105,7 +105,7 @@ def live_temporal_grounding(
     side: str,
     seed: int,
     durations: tuple[str, ...],
-    speech: bool | None,
+    speech: bool,
     bank: Path | None,
     workers: int | None,
 ) -> None:
@@ -119,18 +119,17 @@ def live_temporal_grounding(
     from tliveomni_eval.tasks.composer.speech_bank import BANK_FOLDER
     from tliveomni_eval.tasks.composer.stream.stream_set import plan_streams, write_planned_stream, write_stream_record
 
-    has_speech = speech if speech is not None else side == "eval" or bank is not None
-    if has_speech and side == "train" and bank is None:
+    if speech and side == "train" and bank is None:
         raise UserError("the embedded bank of speech is of side eval; name one of side train with --bank")
     _make_set_folder(out)
-    planned = list(plan_streams(streams, seed, durations, has_speech))
+    planned = list(plan_streams(streams, seed, durations, speech))
     write = partial(
-        write_planned_stream, out, side=cast(Side, side), bank_folder=(bank or BANK_FOLDER) if has_speech else None
+        write_planned_stream, out, side=cast(Side, side), bank_folder=(bank or BANK_FOLDER) if speech else None
     )
     with ProcessPoolExecutor(workers or os.cpu_count()) as pool:
         lines = [line for of_stream in _with_progress(pool.map(write, planned), streams) for line in of_stream]
     write_manifest(out, lines)
-    write_stream_record(out, streams, cast(Side, side), seed, durations, has_speech)
+    write_stream_record(out, streams, cast(Side, side), seed, durations, speech)
     click.echo(f"{len(lines)} samples in {out}")
 
 

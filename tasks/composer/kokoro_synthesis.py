@@ -72,7 +72,9 @@ class Kokoro:
     def _style(self, voice: str, length: int) -> NDArray[np.float32]:
         path = self._voices / f"{voice}.bin"
         if not path.is_file():
-            raise UserError(f"there is no voice {path}; unpack the npm package kokoro-js 1.2.1 and name its folder voices")
+            raise UserError(
+                f"there is no voice {path}; unpack the npm package kokoro-js 1.2.1 and name its folder voices"
+            )
         styles = np.fromfile(path, dtype=np.float32).reshape(-1, 1, _STYLE_WIDTH)
         return styles[min(length, len(styles) - 1)]
 

@@ -25,12 +25,10 @@ from tliveomni_eval.tasks.composer.speech_mix import (
 )
 
 TASK: Final = "live_asr"
-EMBEDDED_SAMPLES: Final = 840
-EMBEDDED_SEED: Final = 40
 BIT_RATE: Final = 16_000
 MEDIA_FOLDER: Final = "media"
 # Slice value -> upper bound of the recording's length in seconds.
-DURATIONS: Final = {"0-2": 2.0, "2-3": 3.0, "3+": float("inf")}
+DURATIONS: Final = {"0-2.5": 2.5, "2.5-3.2": 3.2, "3.2+": float("inf")}
 _SEED_STRIDE: Final = 1_000_000
 _SILENCE_S: Final = (0.15, 0.45)
 _DISTRACTORS: Final = (5, 9)
@@ -116,8 +114,9 @@ def speech_line(bank: SpeechBank, planned: PlannedSpeech, seconds: float) -> dic
         "snr_db": planned.snr_db,
         "noise": planned.noise,
         "hotwords": planned.hotwords,
-        "duration_s": next(name for name, longest in DURATIONS.items() if seconds < longest),
+        "duration_s": duration_slice(seconds),
         "gender": utterance.gender,
+        "source": "synthetic",
     }
     return {
         "id": planned.id,
@@ -128,6 +127,11 @@ def speech_line(bank: SpeechBank, planned: PlannedSpeech, seconds: float) -> dic
         "cluster": utterance.id,
         "context": context,
     }
+
+
+def duration_slice(seconds: float) -> str:
+    """The slice value of `duration_s`."""
+    return next(name for name, longest in DURATIONS.items() if seconds < longest)
 
 
 def _hotwords(bank: SpeechBank, planned: PlannedSpeech) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from dataclasses import dataclass
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tliveomni_eval.evals.text.tokens import LANGUAGES, Language
 from tliveomni_eval.tasks.composer.live_asr_set import MEDIA_FOLDER, open_bank
-from tliveomni_eval.tasks.composer.opus_file import SAMPLE_RATE, write_opus
+from tliveomni_eval.tasks.composer.opus_file import write_opus
 from tliveomni_eval.tasks.composer.speech_bank import SpeechBank, Utterance
 from tliveomni_eval.tasks.composer.speech_mix import (
     NOISES,
@@ -27,19 +27,17 @@ from tliveomni_eval.tasks.composer.speech_mix import (
 from tliveomni_eval.tasks.composer.speech_voices import Voice
 
 TASK: Final = "live_diarization"
-EMBEDDED_SAMPLES: Final = 336
-EMBEDDED_SEED: Final = 41
-BIT_RATE: Final = 16_000
+BIT_RATE: Final = 13_000
 SPEAKERS: Final = (1, 2, 3, 4)
 OVERLAPS: Final = ("none", "light", "heavy")
 """Slice values of `overlap`: no time, under 10 %, or at least 10 % of the speech time has two speakers."""
 HEAVY_SHARE: Final = 0.1
 # Slice value -> upper bound of the recording's length in seconds.
-DURATIONS: Final = {"0-10": 10.0, "10-15": 15.0, "15+": float("inf")}
+DURATIONS: Final = {"0-8": 8.0, "8-12": 12.0, "12+": float("inf")}
 _SEED_STRIDE: Final = 1_000_000
 _SILENCE_S: Final = (0.2, 0.6)
 _PAUSE_S: Final = (0.15, 0.7)
-_TURNS: Final = {1: (3, 4), 2: (4, 6), 3: (5, 7), 4: (6, 8)}
+_TURNS: Final = {1: (2, 3), 2: (3, 4), 3: (4, 5), 4: (5, 6)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,15 +114,18 @@ def plan_dialogues(bank: SpeechBank, count: int, seed: int) -> list[PlannedDialo
 def _draw_utterances(
     rng: random.Random, bank: SpeechBank, lang: Language, speakers: int, used: Counter[str]
 ) -> list[Utterance]:
-    """Utterances of that many voices: nobody speaks twice in a row where there is another, questions come before answers."""
+    """Utterances of that many voices: nobody speaks twice in a row where there is another; answers follow questions."""
     of_voice: dict[str, list[Utterance]] = {}
     for utterance in bank.utterances:
         if utterance.lang == lang:
             of_voice.setdefault(utterance.voice, []).append(utterance)
     voices = _draw_voices(rng, sorted(of_voice), speakers)
     order = list(voices)
-    while len(order) < rng.randint(*_TURNS[speakers]):
+    for _ in range(rng.randint(*_TURNS[speakers]) - speakers):
         order.append(rng.choice([voice for voice in voices if speakers == 1 or voice != order[-1]]))
+    rng.shuffle(order)
+    while speakers > 1 and any(one == next_one for one, next_one in pairwise(order)):
+        rng.shuffle(order)
     said: list[Utterance] = []
     for voice in order:
         free = [utterance for utterance in of_voice[voice] if utterance not in said]
@@ -173,7 +174,7 @@ def overlap_of(turns: tuple[PlacedUtterance, ...]) -> str:
     """The slice value of `overlap`: by the time of two speakers over the time of any."""
     edges = sorted({time for turn in turns for time in (turn.start, turn.end)})
     together = alone = 0.0
-    for start, end in zip(edges, edges[1:], strict=False):
+    for start, end in pairwise(edges):
         speaking = sum(turn.start <= start and end <= turn.end for turn in turns)
         together += (end - start) * (speaking > 1)
         alone += (end - start) * (speaking == 1)
@@ -234,8 +235,3 @@ def write_dialogue(folder: Path, bank_folder: Path, planned: PlannedDialogue) ->
     line = dialogue_line(planned)
     write_opus(folder / line["media"][0]["path"], compose_dialogue(open_bank(bank_folder), planned), BIT_RATE)
     return line
-
-
-def recording_seconds(samples: NDArray[np.float32]) -> float:
-    """Length of a recording in seconds."""
-    return len(samples) / SAMPLE_RATE

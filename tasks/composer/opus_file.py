@@ -44,9 +44,7 @@ def write_opus(path: Path, samples: NDArray[np.float32], bit_rate: int) -> None:
     # libsndfile maps the level 0..1 to its bit rates from the highest to the lowest.
     level = (_HIGHEST_BIT_RATE - bit_rate) / (_HIGHEST_BIT_RATE - _LOWEST_BIT_RATE)
     buffer = io.BytesIO()
-    soundfile.write(
-        buffer, samples, SAMPLE_RATE, format="OGG", subtype="OPUS", compression_level=level, bitrate_mode="VARIABLE"
-    )
+    soundfile.write(buffer, samples, SAMPLE_RATE, format="OGG", subtype="OPUS", compression_level=level)
     path.write_bytes(with_fixed_serial(buffer.getvalue()))
 
 

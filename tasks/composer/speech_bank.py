@@ -85,7 +85,9 @@ class SpeechBank:
         except FileNotFoundError:
             raise UserError(f"{folder} holds no {INDEX_NAME}; `make compose-speech` makes a bank of speech") from None
         rows = [json.loads(line) for line in lines]
-        self.utterances: tuple[Utterance, ...] = tuple(Utterance(**{**row, "names": tuple(row["names"])}) for row in rows)
+        self.utterances: tuple[Utterance, ...] = tuple(
+            Utterance(**{**row, "names": tuple(row["names"])}) for row in rows
+        )
         self._voices: dict[str, NDArray[np.float32]] = {}
 
     def samples(self, utterance: Utterance) -> NDArray[np.float32]:

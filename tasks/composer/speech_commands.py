@@ -7,9 +7,15 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
+
+EMBEDDED: Final = {
+    "live_asr": (840, 40, "Write utterances with hotword lists and noise."),
+    "live_diarization": (816, 41, "Write dialogues of one to four speakers."),
+}
+"""Task: samples and seed of its embedded set, and what the command's help says."""
 
 Progress = Callable[[Iterable[Any], int], Iterator[Any]]
 
@@ -21,8 +27,8 @@ def add_speech_commands(group: click.Group, with_progress: Progress) -> None:
         group: The command `tlive compose`.
         with_progress: Passes items on while it shows how many of a total have passed.
     """
-    group.add_command(_command("live_asr", 840, 40, "Write utterances with hotword lists and noise.", with_progress))
-    group.add_command(_command("live_diarization", 336, 41, "Write dialogues of one to four speakers.", with_progress))
+    for task, (samples, seed, summary) in EMBEDDED.items():
+        group.add_command(_command(task, samples, seed, summary, with_progress))
 
 
 def _command(task: str, samples: int, seed: int, summary: str, with_progress: Progress) -> click.Command:
@@ -35,15 +41,24 @@ def _command(task: str, samples: int, seed: int, summary: str, with_progress: Pr
         type=click.Path(path_type=Path, file_okay=False, exists=True),
         help="Bank of utterances (make compose-speech); the embedded one of the evaluation side by default.",
     )
+    @click.option(
+        "--real",
+        default=None,
+        type=click.Path(path_type=Path, file_okay=False, exists=True),
+        help="live_asr: folder `librivox` of Debian's pocketsphinx-testdata, for the slice source=real.",
+    )
     @click.option("--workers", default=None, type=click.IntRange(1), help="Processes; one for each core by default.")
-    def write(out: Path, samples: int, seed: int, bank: Path | None, workers: int | None) -> None:
+    def write(out: Path, samples: int, seed: int, bank: Path | None, real: Path | None, workers: int | None) -> None:
         from tliveomni_eval.evals.errors import UserError
         from tliveomni_eval.tasks.composer.live_asr_set import MEDIA_FOLDER, open_bank, plan_speech, write_speech
         from tliveomni_eval.tasks.composer.live_diarization_set import plan_dialogues, write_dialogue
         from tliveomni_eval.tasks.composer.live_ocr_set import write_manifest
+        from tliveomni_eval.tasks.composer.real_speech import write_real_speech
         from tliveomni_eval.tasks.composer.set_record import files_sha256, write_set_record
         from tliveomni_eval.tasks.composer.speech_bank import BANK_FOLDER
 
+        if real is not None and task != "live_asr":
+            raise UserError("--real is for live_asr: its recordings have one speaker and no times")
         if out.exists() and any(out.iterdir()):
             raise UserError(f"{out} is not empty; name a new folder, or delete this one first")
         (out / MEDIA_FOLDER).mkdir(parents=True, exist_ok=True)
@@ -53,8 +68,10 @@ def _command(task: str, samples: int, seed: int, summary: str, with_progress: Pr
         with ProcessPoolExecutor(workers or os.cpu_count()) as pool:
             written = pool.map(partial(compose, out, folder), plan(open_bank(folder), samples, seed), chunksize=16)
             lines = list(with_progress(written, samples))
+        if real is not None:
+            lines += write_real_speech(out, real)
         write_manifest(out, lines)
-        options = f" --bank {bank.name}" if bank else ""
+        options = (" --bank BANK" if bank else "") + (" --real LIBRIVOX" if real else "")
         write_set_record(
             out,
             f"tlive compose {task} --out DIR --samples {samples} --seed {seed}{options}",

@@ -33,7 +33,9 @@ from tliveomni_eval.tasks.composer.spoken_amounts import (
     spoken_code,
 )
 
-_GRAMMAR: Final[dict[str, Any]] = json.loads(Path(__file__).with_name("speech_grammar.json").read_text(encoding="utf-8"))
+_GRAMMAR: Final[dict[str, Any]] = json.loads(
+    Path(__file__).with_name("speech_grammar.json").read_text(encoding="utf-8")
+)
 _SPEEDS: Final = (1.0, 1.05, 1.1, 1.15, 1.2)
 _SEED_STRIDE: Final = 1_000_000
 _BRANDED_EVERY: Final = 3
@@ -104,10 +106,8 @@ def _draw_line(rng: random.Random, side: Side, lang: Language, branded: bool) ->
     """Fill one template: `kind`, `text`, `spoken` and `names`."""
     grammar = _GRAMMAR[lang]
     templates = grammar["branded" if branded else "plain"]
-    if branded:
-        kind = "sku" if rng.random() < _CODE_SHARE else "brand"
-    else:
-        kind = rng.choice(sorted(templates))
+    branded_kind = "sku" if branded and rng.random() < _CODE_SHARE else "brand"
+    kind = branded_kind if branded else rng.choice(sorted(templates))
     template = rng.choice(templates[kind])
     category = rng.choice(CATEGORIES)
     slots = _draw_slots(rng, side, lang, category, grammar["slots"])

@@ -10,8 +10,8 @@ _CHINESE = (
     f"开始和结束时间（秒）、逐字转写的文字。只输出 JSON 数组，例如 {_EXAMPLE}"
 )
 _ENGLISH = (
-    "One or more people speak in this recording of a live stream. List every turn by start time: the speaker (S1, S2, …, "
-    "one number for one person), start and end in seconds, and the words. Answer only with a JSON array, "
+    "One or more people speak in this recording of a live stream. List their turns by start time: the speaker (S1, S2, "
+    "…, one number for one person), start and end in seconds, and the words. Answer only with a JSON array, "
     f"for example {_EXAMPLE}"
 )
 

@@ -13,11 +13,14 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
+import soundfile
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 from tliveomni_eval.evals.errors import UserError
+from tliveomni_eval.model_adapters.vllm_backend import ignored_media
 from tliveomni_eval.model_adapters.vllm_backend.chat_prompt import ChatPrompt, build_chat_prompt
 from tliveomni_eval.model_adapters.vllm_backend.engine_log import CHOOSING_LOGGER, KernelLog
 from tliveomni_eval.model_adapters.vllm_backend.engine_loop import Request, Response, run_requests
@@ -131,9 +134,40 @@ def test_a_prompt_holds_media_in_order_and_its_key_depends_on_pixels_and_text() 
     assert len({first.key, other_pixels.key, other_text.key}) == 3
 
 
-def test_media_the_checkpoint_cannot_take_are_refused() -> None:
-    with pytest.raises(UserError, match="sends image and this checkpoint takes text only"):
-        build_chat_prompt(_messages("red", "read"), PlainTemplate(), frozenset())
+def test_media_the_checkpoint_does_not_take_are_left_out_and_named() -> None:
+    prompt = build_chat_prompt(_messages("red", "read"), PlainTemplate(), frozenset({"audio"}))
+    assert (prompt.text, prompt.media, prompt.media_bytes) == ("read", {}, 0)
+    assert prompt.ignored == {"image"}
+    assert build_chat_prompt(_messages("red", "read"), PlainTemplate(), frozenset({"image"})).ignored == frozenset()
+
+
+@pytest.mark.parametrize("form", ["path", "array"])
+def test_audio_is_decoded_to_mono_samples_and_its_rate(tmp_path: Path, form: str) -> None:
+    tone = np.sin(np.arange(1600) / 5).astype(np.float32) / 2
+    soundfile.write(tmp_path / "a.wav", np.stack([tone, tone], axis=1), 16_000, subtype="FLOAT")
+    url = str(tmp_path / "a.wav") if form == "path" else {"array": tone, "sampling_rate": 16_000}
+    messages = [{"role": "user", "content": [{"type": "audio", "url": url}, {"type": "text", "text": "write"}]}]
+    prompt = build_chat_prompt(messages, PlainTemplate(), frozenset({"audio"}))
+    samples, rate = prompt.media["audio"][0]
+    assert (prompt.text, rate, prompt.media_bytes) == ("<audio>write", 16_000, 4 * 1600)
+    assert np.allclose(samples, tone, atol=1e-6)
+
+
+def test_a_missing_audio_file_is_named() -> None:
+    messages = [{"role": "user", "content": [{"type": "audio", "url": "gone.wav"}]}]
+    with pytest.raises(UserError, match=r"gone\.wav"):
+        build_chat_prompt(messages, PlainTemplate(), frozenset({"audio"}))
+
+
+def test_ignored_media_are_said_once_a_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(ignored_media.logger, "warning", said.append)
+    noted = ignored_media.IgnoredMedia("tliveomni-nano", frozenset({"image"}))
+    for task in ("live_asr", "live_asr", "live_ocr", "live_diarization"):
+        noted.note(task, frozenset() if task == "live_ocr" else frozenset({"audio"}))
+    assert [message.split(":")[0] for message in said] == ["live_asr", "live_diarization"]
+    assert all("the audio of this task is LEFT OUT" in message for message in said)
+    assert noted.by_task == {"live_asr": ["audio"], "live_diarization": ["audio"]}
 
 
 def test_a_journal_gives_back_what_was_written(tmp_path: Path) -> None:
