@@ -173,8 +173,9 @@ def test_relations_on_a_known_shelf() -> None:
     assert related_item(known, c, "above") is b
     assert related_item(known, b, "below") is c
     assert related_item(known, a, "below") is None
-    assert related_item(known, d, "nearest") is c
     assert related_item(known, c, "nearest") is None
+    sparse = Shelf(4, 2, (a, ShelfItem("cap", "red", 1, 0), d))
+    assert related_item(sparse, a, "nearest") is sparse.items[1]
     assert len(RELATIONS) == 5
 
 
