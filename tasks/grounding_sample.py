@@ -87,8 +87,8 @@ def grounding_faults(sample: Sample, number: int) -> list[Fault]:
         faults.append(
             Fault(number, f"context.{asked}", "missing; give a text, or a prompt of your own that says what to find")
         )
-    choices = {"lang": PROMPT_LANGUAGES}
-    choices |= {"coordinate_space": SPACES} if is_image_task else {"time_format": TIME_FORMATS}
+    choices: dict[str, tuple[str, ...]] = {"lang": PROMPT_LANGUAGES}
+    choices |= {"coordinate_space": tuple(SPACES)} if is_image_task else {"time_format": tuple(TIME_FORMATS)}
     for key, allowed in choices.items():
         value = sample.context.get(key, allowed[0])
         if value not in allowed:

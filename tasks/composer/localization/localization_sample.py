@@ -167,7 +167,8 @@ def _place_asked(
 ) -> list[Placed] | None:
     asked = []
     for _ in range(count):
-        product = draw_product(rng, side, question.kind, question.colour or rng.choice(COLOURS))
+        colour: Colour = rng.choice(COLOURS) if question.colour is None else question.colour
+        product = draw_product(rng, side, question.kind, colour)
         placed = scene.place_free(rng, product, _picture(rng, product, _draw_area(rng, size, count)), is_asked=True)
         if placed is None:
             return None
@@ -204,7 +205,8 @@ def _place_distractors(rng: random.Random, side: Side, scene: Scene, question: _
 
 def _draw_distractor(rng: random.Random, side: Side, question: _Question, kind: Kind | None = None) -> Product:
     while True:
-        drawn, colour = kind or rng.choice(KINDS), rng.choice(COLOURS)
+        drawn: Kind = rng.choice(KINDS) if kind is None else kind
+        colour: Colour = rng.choice(COLOURS)
         if question.may_distract(drawn, colour):
             return draw_product(rng, side, drawn, colour)
 

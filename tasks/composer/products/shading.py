@@ -5,7 +5,7 @@ import numpy.typing as npt
 from PIL import Image, ImageChops
 from tliveomni_eval.tasks.composer.products.product import Rgb
 
-Array = npt.NDArray[np.float32]
+Array = npt.NDArray[np.floating]
 
 
 def across(mask: Image.Image) -> Array:
@@ -16,7 +16,8 @@ def across(mask: Image.Image) -> Array:
     right = width - 1 - filled[:, ::-1].argmax(axis=1)
     span = np.maximum(right - left, 1)
     position = (np.arange(width)[None, :] - left[:, None]) / span[:, None]
-    return np.clip(position, 0, 1).astype(np.float32)
+    clipped: Array = np.clip(position, 0, 1).astype(np.float32)
+    return clipped
 
 
 def turned(mask: Image.Image, colour: Rgb, gloss: float) -> Image.Image:
@@ -39,7 +40,7 @@ def flat(mask: Image.Image, colour: Rgb, upper: float, lower: float) -> Image.Im
     return _lit(mask, colour, np.broadcast_to(rows, (mask.height, mask.width)), np.zeros((1, 1), dtype=np.float32))
 
 
-def soft(mask: Image.Image, colour: Rgb, texture: npt.NDArray[np.float32] | None = None) -> Image.Image:
+def soft(mask: Image.Image, colour: Rgb, texture: Array | None = None) -> Image.Image:
     """A padded surface of cloth or leather: bright above, dark towards the lower edge and the sides."""
     u = across(mask)
     v = across(mask.transpose(Image.Transpose.TRANSPOSE)).T

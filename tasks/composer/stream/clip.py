@@ -8,11 +8,15 @@ import av
 import numpy as np
 import numpy.typing as npt
 
-CLIP_FILE: Final = Path(__file__).with_name("clips") / "big_buck_bunny.webm"
+CLIP_FILE: Final = Path(__file__).with_name("clips") / "big_buck_bunny.mp4"
 
 
 @cache
 def clip_frames() -> tuple[npt.NDArray[np.uint8], ...]:
     """The clip's frames, RGB of shape (height, width, 3), one a tick; decoded once a process."""
-    with av.open(str(CLIP_FILE)) as container:
-        return tuple(frame.to_ndarray(format="rgb24") for frame in container.decode(video=0))
+    container = av.open(str(CLIP_FILE))
+    try:
+        pictures = [frame.to_ndarray(format="rgb24") for frame in container.decode(video=0)]
+    finally:
+        container.close()
+    return tuple(np.asarray(picture, dtype=np.uint8) for picture in pictures)

@@ -15,12 +15,16 @@ from tliveomni_eval.tasks.composer.stream.stream_space import FRAME_SIZE, TICKS_
 
 
 def main(source: Path) -> None:
-    """Write `clips/big_buck_bunny.webm`: cropped to the streams' frame, one frame a tick."""
-    pictures = []
+    """Write `clips/big_buck_bunny.mp4`: cropped to the streams' frame, one frame a tick."""
+    pictures: list[Image.Image] = []
     with av.open(str(source)) as container:
         for frame in container.decode(video=0):
             if frame.time is not None and frame.time >= len(pictures) / TICKS_PER_SECOND:
-                pictures.append(ImageOps.fit(frame.to_image(), FRAME_SIZE, Image.Resampling.LANCZOS))
+                pictures.append(
+                    ImageOps.fit(
+                        Image.fromarray(frame.to_ndarray(format="rgb24")), FRAME_SIZE, Image.Resampling.LANCZOS
+                    )
+                )
     CLIP_FILE.parent.mkdir(exist_ok=True)
     write_stream(CLIP_FILE, (np.asarray(picture) for picture in pictures))
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from tliveomni_eval.tasks.composer.catalogue import Side
-from tliveomni_eval.tasks.composer.products.product import COLOURS, KINDS, Product, draw_product, look_alike
+from tliveomni_eval.tasks.composer.products.product import COLOURS, KINDS, Kind, Product, draw_product, look_alike
 from tliveomni_eval.tasks.composer.stream.stream_space import (
     DURATIONS,
     SEGMENTS,
@@ -81,7 +81,13 @@ def _seconds(start: int, end: int) -> tuple[float, float]:
 
 
 def plan_stream(
-    rng: random.Random, side: Side, lang: Language, duration: str, segment_count: str, evidence: Evidence = "seen"
+    rng: random.Random,
+    side: Side,
+    lang: Language,
+    duration: str,
+    segment_count: str,
+    evidence: Evidence = "seen",
+    kinds: tuple[Kind, ...] = KINDS,
 ) -> StreamPlan:
     """Plan a stream.
 
@@ -92,12 +98,13 @@ def plan_stream(
         duration: Slice value of its length.
         segment_count: Slice value of its number of product segments.
         evidence: How its products are presented.
+        kinds: What its products are drawn from.
     """
     shortest, longest = DURATIONS[duration]
     ticks = rng.randint(shortest * TICKS_PER_SECOND, longest * TICKS_PER_SECOND)
     count = rng.randint(*SEGMENTS[segment_count])
     order = _offer_order(rng, count)
-    offers = _draw_offers(rng, side, max(order) + 1)
+    offers = _draw_offers(rng, side, max(order) + 1, kinds)
     lengths = _split(rng, round(ticks * rng.uniform(0.6, 0.74)), count, _SHORTEST_SEGMENT)
     gaps = _split(rng, ticks - sum(lengths), count + 1, _SHORTEST_GAP)
     shots: list[Shot] = []
@@ -123,11 +130,11 @@ def _offer_order(rng: random.Random, count: int) -> list[int]:
     return order
 
 
-def _draw_offers(rng: random.Random, side: Side, count: int) -> tuple[Offer, ...]:
+def _draw_offers(rng: random.Random, side: Side, count: int, kinds: tuple[Kind, ...]) -> tuple[Offer, ...]:
     """Offers of which no two look alike or cost the same."""
     offers: list[Offer] = []
     while len(offers) < count:
-        product = draw_product(rng, side, rng.choice(KINDS), rng.choice(COLOURS))
+        product = draw_product(rng, side, rng.choice(kinds), rng.choice(COLOURS))
         price = rng.choice((rng.randint(9, 99), rng.randint(100, 999)))
         is_new = all(
             offer.price != price

@@ -15,21 +15,31 @@ from tliveomni_eval.tasks.composer.products.product import (
 )
 from tliveomni_eval.tasks.composer.stream.stream_plan import StreamPlan
 from tliveomni_eval.tasks.composer.stream.stream_space import Evidence, Language
+from tliveomni_eval.tasks.composer.stream.stream_speech import StreamSpeech
 
 Subject = Literal["product", "price_card"]
 
 PRODUCT_QUESTIONS: Final[dict[tuple[Evidence, Language], str]] = {
     ("seen", "zh"): "画面上什么时候有{name}？",
     ("seen", "en"): "When is the {name} in the picture?",
-    ("heard", "zh"): "主播什么时候在说{name}？",
-    ("heard", "en"): "When does the host talk about the {name}?",
-    ("both", "zh"): "主播什么时候在介绍{name}？",
-    ("both", "en"): "When does the host present the {name}?",
+    ("heard", "zh"): "主播什么时候说到{name}？",
+    ("heard", "en"): "When does the host say something about {name}?",
+    ("both", "zh"): "主播介绍的{name}，什么时候在画面上？",
+    ("both", "en"): "When is the product that the host calls {name} in the picture?",
 }
 PRICE_QUESTIONS: Final[dict[Language, str]] = {
     "zh": "价格牌上什么时候写着 ¥{price}？",
     "en": "When does the price card show ¥{price}?",
 }
+
+
+# What is asked about a stream, and about the first or the second of two of its offers.
+_TURNS: Final = (
+    (("product", 0), ("price", 1), ("no product", 0)),
+    (("product", 0), ("product", 1), ("price", 0)),
+    (("price", 0), ("product", 1), ("no price", 0)),
+    (("product", 0), ("price", 1), ("price", 0)),
+)
 
 
 @dataclass(frozen=True)
@@ -49,12 +59,25 @@ class Question:
     evidence: Evidence
 
 
-def draw_questions(rng: random.Random, plan: StreamPlan, turn: int) -> tuple[Question, Question]:
-    """Two questions about a stream; `turn` decides their kinds, and every fourth of them has no answer."""
-    kinds = ("product", "price"), ("product", "no product"), ("price", "product"), ("price", "no price")
-    first, second = kinds[turn % len(kinds)]
+def draw_questions(rng: random.Random, plan: StreamPlan, turn: int) -> tuple[Question, ...]:
+    """Three questions about a stream; `turn` decides their kinds, and two in twelve have no answer."""
+    kinds = _TURNS[turn % len(_TURNS)]
     asked = rng.sample(range(len(plan.offers)), 2)
-    return _draw(rng, plan, first, asked[0]), _draw(rng, plan, second, asked[1])
+    return tuple(_draw(rng, plan, kind, asked[number]) for kind, number in kinds)
+
+
+def draw_spoken_questions(rng: random.Random, plan: StreamPlan, speech: StreamSpeech) -> tuple[Question, ...]:
+    """Three questions that only hearing answers, or hearing and seeing together; the last has no answer."""
+    evidence = plan.segments[0].evidence
+    asked = rng.sample(range(len(plan.offers)), 2)
+    text = PRODUCT_QUESTIONS[evidence, plan.lang].format(name=speech.unspoken)
+    return (*(_about_name(plan, speech, evidence, offer) for offer in asked), Question("product", text, (), evidence))
+
+
+def _about_name(plan: StreamPlan, speech: StreamSpeech, evidence: Evidence, offer: int) -> Question:
+    spans = speech.spans[offer] if evidence == "heard" else tuple(plan.spans_of_offer(offer))
+    text = PRODUCT_QUESTIONS[evidence, plan.lang].format(name=speech.names[offer])
+    return Question("product", text, spans, evidence)
 
 
 def _draw(rng: random.Random, plan: StreamPlan, kind: str, offer: int) -> Question:
@@ -74,8 +97,7 @@ def _draw(rng: random.Random, plan: StreamPlan, kind: str, offer: int) -> Questi
 def _about_product(plan: StreamPlan, kind: Kind, colour: Colour, spans: list[tuple[float, float]]) -> Question:
     at = 0 if plan.lang == "zh" else 1
     name = COLOUR_NAMES[colour][at] + ("的" if plan.lang == "zh" else " ") + KIND_NAMES[kind][at]
-    evidence = plan.segments[0].evidence
-    return Question("product", PRODUCT_QUESTIONS[evidence, plan.lang].format(name=name), tuple(spans), evidence)
+    return Question("product", PRODUCT_QUESTIONS["seen", plan.lang].format(name=name), tuple(spans), "seen")
 
 
 def _about_price(plan: StreamPlan, price: int) -> Question:
