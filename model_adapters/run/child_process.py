@@ -22,6 +22,7 @@ from tliveomni_eval.model_adapters.run.warm_start import ForkedEvaluation, WarmS
 LOG_NAME = "run.log"
 SPECIFICATION_NAME = "specification.json"
 GRACE_S = 60
+INTERRUPTED_STATUS = 130
 _MODULE = "tliveomni_eval.model_adapters.run.evaluation_process"
 
 
@@ -94,6 +95,8 @@ class FreshProcessRun:
                 outcome.message = event.message
             on_event(event)
         outcome.exit_status = self._child.wait()
+        if outcome.exit_status == INTERRUPTED_STATUS and not outcome.message:
+            outcome.message = "interrupted; completed responses are in its journal, run again to go on"
         if outcome.exit_status != 0 and not outcome.message:
             status, end = outcome.exit_status, log_end(self._log_path)
             outcome.message = f"its process ended with status {status}; the end of {self._log_path}:\n{end}"

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from filelock import FileLock, Timeout
 from tliveomni_eval.evals.errors import UserError
 from tliveomni_eval.evals.logs.run_info import RunInfo, read_run_info
+from tliveomni_eval.model_adapters.run.child_process import INTERRUPTED_STATUS
 from tliveomni_eval.model_adapters.run.fast_start import import_lazily
 from tliveomni_eval.model_adapters.run.log_swap import write_logs
 from tliveomni_eval.model_adapters.run.machine_facts import hardware, package_versions
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from tliveomni_eval.model_adapters.vllm_backend.adapter import TLiveOmniVLLM
 
 MODEL_NAME = "tliveomni_vllm"
-INTERRUPTED_STATUS = 130
 
 
 def main(arguments: list[str]) -> int:

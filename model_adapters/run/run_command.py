@@ -67,7 +67,7 @@ def command(
 
 
 def _run_all(specifications: list[RunSpecification], jobs: int, console: Console) -> dict[str, RunOutcome]:
-    from tliveomni_eval.model_adapters.run.child_process import run_in_fresh_processes
+    from tliveomni_eval.model_adapters.run.child_process import INTERRUPTED_STATUS, run_in_fresh_processes
     from tliveomni_eval.model_adapters.run.run_display import RunDisplay
     from tliveomni_eval.model_adapters.run.side_by_side import has_cpu_build_of_vllm, plan_waves, usable_cores
     from tliveomni_eval.model_adapters.run.warm_start import WarmServer
@@ -87,6 +87,8 @@ def _run_all(specifications: list[RunSpecification], jobs: int, console: Console
             outcomes[specification.name] = outcome
             if outcome.exit_status != 0:
                 click.echo(f"error: {specification.name}: {outcome.message}", err=True)
+        if any(outcome.exit_status == INTERRUPTED_STATUS for outcome in ended):
+            raise KeyboardInterrupt
     return outcomes
 
 

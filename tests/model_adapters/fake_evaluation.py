@@ -23,6 +23,8 @@ def main() -> int:
     if behaviour == "fails":
         events.send(Failed(message="the image 'x.webp' is truncated"))
         return 1
+    if behaviour == "interrupted":
+        return 130
     if behaviour == "silent":
         return 0
     if behaviour == "hangs":

@@ -112,6 +112,18 @@ def test_one_failed_run_fails_the_command_and_the_others_go_on(
 
 
 @pytest.mark.usefixtures("fake")
+def test_where_a_run_was_interrupted_the_later_ones_do_not_start(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    checkpoints = [f"--checkpoint={name}={tmp_path}" for name in ("interrupted", "own")]
+    words = ["--variants", "interrupted,own", *checkpoints, "--jobs", "1", "--out", str(tmp_path / "runs")]
+    assert run_command(*words) == 130
+    captured = capsys.readouterr()
+    assert "error: interrupted: interrupted; completed responses are in its journal" in captured.err
+    assert "own: loading" not in captured.out
+
+
+@pytest.mark.usefixtures("fake")
 def test_fresh_forgets_the_journal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     journal = tmp_path / "runs" / "own" / "journal.sqlite"
     journal.parent.mkdir(parents=True)
