@@ -78,10 +78,14 @@ def _answers(log: TaskLog) -> list[RotationAnswer]:
 
 def _all_intervals(report: CircularReport, clustered: Mapping[str, Interval]) -> dict[str, Interval | None]:
     from tliveomni_eval.evals.metrics.circular_intervals import rate_interval
+    from tliveomni_eval.evals.record import Counts
 
+    # Who is right under all rotations is right under the first, so the difference is a share of questions as well.
+    luck = Counts(report.vanilla.num - report.circular.num, report.circular.den)
     by_question: dict[str, Counts] = {
         "circular": report.circular,
         "vanilla": report.vanilla,
+        "difference": luck,
         "consistency": report.consistency,
         **{f"l2_category={name}": counts for name, counts in report.by_l2_category.items()},
         **{f"category={name}": counts for name, counts in report.by_category.items()},
@@ -91,10 +95,12 @@ def _all_intervals(report: CircularReport, clustered: Mapping[str, Interval]) ->
 
 def _print_tables(task: str, report: CircularReport, intervals: Mapping[str, Interval | None]) -> None:
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Column, Table
 
     console = Console()
-    table = Table("", "value", "95 % interval", "of", title=f"{task}: CircularEval", title_justify="left")
+    table = Table(
+        Column("", overflow="fold"), "value", "95 % interval", "of", title=f"{task}: CircularEval", title_justify="left"
+    )
 
     def add(label: str, value: float | None, name: str, of: str = "") -> None:
         interval = intervals.get(name)
@@ -120,7 +126,7 @@ def _print_tables(task: str, report: CircularReport, intervals: Mapping[str, Int
     console.print(table)
     if report.missing:
         named = ", ".join(map(str, report.missing[:5])) + (", …" if len(report.missing) > 5 else "")
-        console.print(f"{len(report.missing)} questions lack a rotation and are in none of these numbers: {named}")
+        console.print(f"Without all rotations, and in none of these numbers: {len(report.missing)} ({named})")
 
 
 def _percent(value: float | None) -> str:

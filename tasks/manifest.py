@@ -243,7 +243,9 @@ def _task_faults(sample: Sample, number: int) -> list[Fault]:
         from tliveomni_eval.tasks.grounding_sample import grounding_faults
 
         return grounding_faults(sample, number)
-    return []
+    from tliveomni_eval.tasks.picture_sample import picture_faults
+
+    return picture_faults(sample, number)
 
 
 def _media_faults(root: Path, sample: Sample, number: int) -> list[Fault]:
@@ -264,7 +266,7 @@ def load_samples(folder: Path, task: str) -> list[Sample]:
     """Samples of one task, all of them good.
 
     Args:
-        folder: Data folder. For a task on a public benchmark also a folder (or file) in the benchmark's official format.
+        folder: Data folder. For a task on a public benchmark also a folder or file in the benchmark's official format.
         task: Name of the task.
 
     Raises:

@@ -1,8 +1,9 @@
 """Intervals for the numbers of a CircularEval run, clustered by question.
 
-A number with one trial a question (circular, vanilla, consistency, a category) has Wilson's score interval: questions
-are independent of each other. The requests of a question are not, so the accuracy by position, the share that does not
-resolve, and the difference of vanilla and circular accuracy have a percentile bootstrap interval over whole questions.
+A number with one trial a question (circular, vanilla, their difference, consistency, a category) has Wilson's score
+interval: questions are independent of each other. The requests of a question are not, so the accuracy by position and
+the share that does not resolve have a percentile bootstrap interval over whole questions; where all requests agree,
+there is nothing to resample, and questions are the trials of Wilson's interval instead.
 """
 
 from __future__ import annotations
@@ -42,8 +43,8 @@ def clustered_intervals(answers: Iterable[RotationAnswer], level: float = 0.95) 
         level: Confidence, 0..1.
 
     Returns:
-        Intervals of `difference`, `unparsed` and `position=LETTER`; empty without a whole question. The same answers
-        always give the same intervals.
+        Intervals of `unparsed` and `position=LETTER`; empty without a whole question. The same answers always give the
+        same intervals.
 
     Raises:
         ValueError: As `circular_report`.
@@ -57,6 +58,12 @@ def clustered_intervals(answers: Iterable[RotationAnswer], level: float = 0.95) 
     tails = [(1 - level) / 2, (1 + level) / 2]
     intervals = {}
     for name, (num, den) in sums.items():
+        if num.sum() in (0, den.sum()):
+            questions = int((den > 0).sum())
+            agreed = rate_interval(Counts(questions if num.any() else 0, questions), level)
+            assert agreed is not None, "a name is there because a question has it"
+            intervals[name] = agreed
+            continue
         total = weights @ den
         rates = (weights @ num)[total > 0] / total[total > 0]
         low, high = np.quantile(rates, tails)
@@ -77,7 +84,4 @@ def _sums_by_question(
                 num, den = sums[name]
                 num[number] += value
                 den[number] += 1
-        num, den = sums["difference"]
-        num[number] = float(group[0].hit) - float(all(item.hit for item in group))
-        den[number] = 1
     return dict(sums)

@@ -61,7 +61,7 @@ def _sample(task: str, row: TableRow) -> Sample:
         prompt=prompt,
         reference=answer if is_choice else [str(item) for item in answer],
         slices={attribute: value for attribute, value in slices.items() if value},
-        context={"options": options, "images": numbers},
+        context={"options": dict(options), "images": list(numbers)},
     )
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import math
 import random
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -21,6 +23,8 @@ from tliveomni_eval.evals.metrics.circular_eval import RotationAnswer, circular_
 from tliveomni_eval.evals.metrics.circular_intervals import clustered_intervals, rate_interval
 from tliveomni_eval.evals.record import Counts
 from tliveomni_eval.tasks import choice_judge
+from tliveomni_eval.tasks.data_location import EMBEDDED_DATA
+from tliveomni_eval.tasks.manifest import check_folder
 from tliveomni_eval.tasks.task_index import leaf_tasks, read_task_index
 
 HEADLINES = {
@@ -132,8 +136,9 @@ def test_intervals_hold_their_numbers_and_say_nothing_about_nothing() -> None:
     for letter, counts in report.by_position.items():
         low, high = intervals[f"position={letter}"]
         assert 0 <= low <= counts.rate <= high <= 1  # type: ignore[operator]
-    low, high = intervals["difference"]
-    assert low < report.difference < high  # type: ignore[operator]
+    always_a = [replace(answer, chosen="A") for answer in answers]
+    assert clustered_intervals(always_a)["position=A"][1] == pytest.approx(1)
+    assert 0.9 < clustered_intervals(always_a)["position=A"][0] < 1
     assert clustered_intervals(answers) == intervals
     assert clustered_intervals(answers[:1]) == {}
     assert rate_interval(Counts(0, 0)) is None
@@ -164,13 +169,14 @@ def test_the_report_of_a_run(tmp_path: Path) -> None:
     assert "circular accuracy" in shown
     assert "right option is A" in shown
     assert "price_comparison" in shown
-    assert "lack a rotation" in shown
+    assert "Without all rotations" in shown
     printed = json.loads(CliRunner().invoke(command, [str(run), "--json"], catch_exceptions=False).output)
     report = printed["mmbench_circular_mini"]
     assert report["circular"]["num"] == 0
     assert report["by_position"]["A"]["rate"] == 1
     assert report["intervals"]["circular"][0] == 0
-    empty = CliRunner().invoke(command, [str(tmp_path)])
+    (tmp_path / "empty").mkdir()
+    empty = CliRunner().invoke(command, [str(tmp_path / "empty")])
     assert empty.exit_code != 0
 
 
@@ -236,3 +242,25 @@ def test_a_judge_without_a_model_is_refused() -> None:
     with pytest.raises(Exception, match="TLIVE_JUDGE_MODEL is not"):
         choice_judge.configured_judge({"TLIVE_JUDGE_URL": "http://127.0.0.1:1/v1"})
     assert choice_judge.configured_judge({}) is None
+
+
+@pytest.mark.parametrize(
+    ("task", "change", "says"),
+    [
+        ("live_counting", {"reference": "many"}, "field reference: the reference must be one number, got 'many'"),
+        ("live_chart", {"reference": 12}, "field reference: must be a text, got 12"),
+        ("live_table", {"reference": "no table"}, "field reference: .*holds no table"),
+        ("live_spatial", {"reference": "green whale"}, "field reference: .*'green whale' is none of the allowed"),
+        ("live_spatial", {"context": {}}, "field context.options: must be the list"),
+        ("live_unanswerable", {"reference": "cheap"}, "field reference: .*'cheap'"),
+        ("mmbench_circular_mini", {"reference": "E"}, "field reference: .*'E' is none of the options"),
+        ("mmbench_circular_mini", {"context": {"options": {"A": "x"}}}, "field context.index: must be"),
+        ("mmbench_circular_mini", {"context": {"index": 1}}, "field context.options: must be an object"),
+    ],
+)
+def test_a_faulty_line_of_a_user_is_named(task: str, change: dict[str, Any], says: str, tmp_path: Path) -> None:
+    first = json.loads((EMBEDDED_DATA / task / "manifest.jsonl").read_text(encoding="utf-8").splitlines()[0])
+    (tmp_path / "manifest.jsonl").write_text(json.dumps({**first, "media": [], **change}), encoding="utf-8")
+    _, faults = check_folder(tmp_path)
+    assert len(faults) == 1
+    assert re.search(says, str(faults[0]))
