@@ -10,7 +10,7 @@ import numpy.typing as npt
 from PIL import Image, ImageDraw, ImageFilter
 from tliveomni_eval.tasks.composer.photographs import draw_background
 from tliveomni_eval.tasks.composer.products import outline
-from tliveomni_eval.tasks.composer.products.product import KIND_NAMES, Product
+from tliveomni_eval.tasks.composer.products.product import KIND_NAMES, Kind, Product
 from tliveomni_eval.tasks.composer.products.product_picture import product_picture
 from tliveomni_eval.tasks.composer.products.shading import flat
 from tliveomni_eval.tasks.composer.stream.clip import clip_frames
@@ -23,6 +23,8 @@ Frame = npt.NDArray[np.uint8]
 Painter = Callable[[int], Image.Image]
 _WIDTH, _HEIGHT = FRAME_SIZE
 _HEI_BOLD: Final = next(face for face in TYPEFACES if face.file == "hei-bold.otf")
+# The embedded fonts hold the characters of live_ocr, not those of every product kind.
+_CARD_NAMES_ZH: Final[dict[Kind, str]] = {"tube": "护手霜", "bag": "手包"}
 _WITH_PRODUCTS: Final = ("coffee", "wine")
 _RED: Final = (214, 32, 48)
 
@@ -108,7 +110,9 @@ class _Studio:
         drawn = _fitted(offer.product, 92, 100)
         _paste_with_shadow(frame, drawn, 66 - drawn.width // 2, 80 - drawn.height // 2)
         zh = self._plan.lang == "zh"
-        name = offer.product.brand + ("" if zh else " ") + KIND_NAMES[offer.product.kind][0 if zh else 1]
+        kind = offer.product.kind
+        kind_name = _CARD_NAMES_ZH.get(kind, KIND_NAMES[kind][0]) if zh else KIND_NAMES[kind][1]
+        name = offer.product.brand + ("" if zh else " ") + kind_name
         _write(pen, name, 122, 48, 16, 112, (50, 48, 52))
         _write(pen, "到手价" if zh else "Now only", 122, 70, 12, 112, (120, 116, 118))
         _write(pen, f"¥{offer.price}", 120, 112, 32, 116, self._card_ink)
