@@ -173,7 +173,7 @@ def _segment_shots(rng: random.Random, segment: Segment) -> list[Shot]:
 
 def _gap_shots(rng: random.Random, start: int, end: int, leads_on: bool) -> list[Shot]:
     """The host alone, at times a film clip, and before the next product a transition."""
-    transition = rng.randint(5, 9) if leads_on and start > 0 else 0
+    transition = min(rng.randint(5, 9), end - start - 1) if leads_on and start > 0 else 0
     shots = [Shot("host", start, end - transition)]
     length = end - transition - start
     if length >= 40 and rng.random() < 0.5:
