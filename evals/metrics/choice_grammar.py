@@ -83,6 +83,9 @@ STATEMENT_RULES: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
 STATEMENTS = tuple((re.compile("|".join(words)), pattern) for words, pattern in STATEMENT_RULES)
 """A quick search for words without which the pattern cannot match, then the pattern."""
 STATEMENTS_IN_ASCII = tuple(rule for rule in STATEMENTS if rule[0].pattern.isascii())
+ANY_WORD = re.compile("|".join(words.pattern for words, _ in STATEMENTS))
+ANY_WORD_IN_ASCII = re.compile("|".join(words.pattern for words, _ in STATEMENTS_IN_ASCII))
+"""The words of all rules: without one of them none can match."""
 
 STATED_TEXT = re.compile(
     r"(?:\b(?:answer|(?:correct|right|best)\s+(?:option|choice|one))\s*(?:is|would\s+be|should\s+be|must\s+be|:)+"

@@ -238,8 +238,9 @@ def whole_questions(answers: Iterable[RotationAnswer]) -> tuple[list[list[Rotati
         sizes = {len(item.options) for item in group.values()}
         if len(sizes) > 1:
             raise ValueError(f"the rotations of question {question} have {sorted(sizes)} options")
-        if set(group) == set(range(sizes.pop())):
-            whole.append([group[rotation] for rotation in sorted(group)])
+        size = sizes.pop()
+        if len(group) == size and all(rotation in group for rotation in range(size)):
+            whole.append([group[rotation] for rotation in range(size)])
         else:
             missing.append(question)
     return whole, tuple(sorted(missing))

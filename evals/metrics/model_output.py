@@ -67,11 +67,13 @@ def read_output(output: str | None, *, keep: Literal["start", "end"] = "start") 
         return ModelOutput("", "empty", was_cut)
     if "</think>" in text:
         text = text.rsplit("</think>", 1)[1]
-    elif text.lstrip().startswith("<think>"):
+    elif "<think>" in text and text.lstrip().startswith("<think>"):
         text = ""
     if "```" in text:
         text = _CODE_FENCE.sub("\n", text)
-    return ModelOutput(text.replace("\r", "\n").strip(), None, was_cut)
+    if "\r" in text:
+        text = text.replace("\r", "\n")
+    return ModelOutput(text.strip(), None, was_cut)
 
 
 def _unified(text: str) -> str:

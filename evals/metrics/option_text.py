@@ -67,8 +67,10 @@ def existing_options(options: Mapping[str, object]) -> dict[str, str]:
 def normalise_answer_text(text: str) -> str:
     """Case, width, markup, white space, a leading article and closing punctuation do not distinguish options."""
     if not text.isascii():
-        text = unicodedata.normalize("NFKC", text)
-    text = " ".join(text.translate(_MARKUP).split()).casefold().rstrip(" .。!;,、")
+        text = unicodedata.normalize("NFKC", text).translate(_MARKUP)
+    elif "*" in text or '"' in text or "`" in text or "#" in text:
+        text = text.translate(_MARKUP)
+    text = " ".join(text.split()).casefold().rstrip(" .。!;,、")
     return _ARTICLE.sub("", text) if text.startswith(("a ", "an ", "the ")) else text
 
 
