@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import soundfile
 from numpy.typing import NDArray
-from tliveomni_eval.tasks.image_file import MediaError
+from tliveomni_eval.tasks.media_limits import MediaError, check_media_file, check_seconds
 
-MAX_SECONDS = 3_600.0
-"""Longer audio is refused before it is decoded: five times the twelve minutes that one request can hold."""
+MAX_VALUES = 3_600 * 48_000 * 2
+"""Samples times channels of one file: an hour of stereo. Compressed silence of many channels is small until decoded."""
 
 _OGG_HEADER = 27
 
@@ -43,7 +43,7 @@ def read_audio(path: Path) -> AudioClip:
 
     Raises:
         MediaError: The file is missing, empty, truncated, holds no audio or a codec that is not read here, has samples
-            that are no numbers, or is longer than `MAX_SECONDS`.
+            that are no numbers, or is beyond a limit of `media_limits`, which is looked at before it is decoded.
     """
     stored = _stored_length(path)
     try:
@@ -74,6 +74,7 @@ def audio_seconds(path: Path) -> float:
 
 def _stored_length(path: Path) -> int:
     """Frames that the header names, after everything that can be refused without decoding."""
+    check_media_file("audio", path)
     try:
         size = path.stat().st_size
     except FileNotFoundError:
@@ -91,8 +92,12 @@ def _stored_length(path: Path) -> int:
             f"audio {path}: its {size} bytes are not audio that is read here; write it as WAV, FLAC, Ogg Opus or MP3 "
             f"(ffmpeg -i {path.name} -ar 16000 -ac 1 -c:a libopus {path.stem}.opus)"
         ) from None
-    if info.duration > MAX_SECONDS:
-        raise MediaError(f"audio {path}: {info.duration:.0f} s, more than the limit of {MAX_SECONDS:.0f} s; cut it")
+    check_seconds("audio", path, info.duration)
+    if info.frames * info.channels > MAX_VALUES:
+        raise MediaError(
+            f"audio {path}: {info.frames} samples of {info.channels} channels, more than the limit of {MAX_VALUES} "
+            "values; mix it down or resample it"
+        )
     return int(info.frames)
 
 

@@ -13,6 +13,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, field_validator, model_validator
 from tliveomni_eval.evals.errors import UserError, nearest_name
+from tliveomni_eval.evals.gate.printable import printable
+from tliveomni_eval.tasks.media_limits import MAX_BYTES, path_refusal
 
 MANIFEST_NAME = "manifest.jsonl"
 MAX_LINE_BYTES = 1_000_000
@@ -43,8 +45,8 @@ class Media(BaseModel):
     @field_validator("path")
     @classmethod
     def _stays_inside(cls, path: str) -> str:
-        if Path(path).is_absolute() or ".." in Path(path).parts or "\x00" in path:
-            raise ValueError(f"must be a relative path inside the data folder, got {path!r}")
+        if reason := path_refusal(path):
+            raise ValueError(f"{reason}, got {path!r}")
         return path
 
 
@@ -114,7 +116,8 @@ class Fault:
 
     def __str__(self) -> str:
         place = f"line {self.line}" if self.line else "folder"
-        return f"{place}{', field ' + self.field if self.field else ''}: {self.message}"
+        # A key of a manifest may hold what a terminal obeys; a value stands in the message as its repr.
+        return f"{place}{', field ' + printable(self.field, 200) if self.field else ''}: {self.message}"
 
 
 class ManifestError(UserError):
@@ -252,14 +255,31 @@ def _media_faults(root: Path, sample: Sample, number: int) -> list[Fault]:
     faults = []
     for index, media in enumerate(sample.media):
         field = f"media.{index}.path"
+        if reason := _media_fault(root, media):
+            faults.append(Fault(number, field, reason))
+    return faults
+
+
+def _media_fault(root: Path, media: Media) -> str:
+    """What is wrong with a file that a sample names, told without opening it; empty where nothing is."""
+    name = repr(media.path if len(media.path) <= 200 else media.path[:199] + "…")
+    try:
         path = (root / media.path).resolve()
         if not path.is_relative_to(root):
-            faults.append(Fault(number, field, f"{media.path!r} leads out of the data folder through a link"))
-        elif not path.is_file():
-            faults.append(Fault(number, field, f"there is no file {media.path!r}"))
-        elif path.stat().st_size == 0:
-            faults.append(Fault(number, field, f"{media.path!r} has 0 bytes"))
-    return faults
+            return f"{name} leads out of the data folder through a link"
+        if not path.exists():
+            return f"there is no file {name}"
+        if not path.is_file():
+            return f"{name} is not a plain file"
+        size = path.stat().st_size
+    except (OSError, RuntimeError, ValueError) as error:
+        # A link to itself, a name too long, a folder that may not be entered.
+        return f"{name} cannot be opened: {getattr(error, 'strerror', None) or error}"
+    if size == 0:
+        return f"{name} has 0 bytes"
+    if size > MAX_BYTES[media.type]:
+        return f"{name} has {size} bytes, more than the limit of {MAX_BYTES[media.type]} for {media.type}"
+    return ""
 
 
 def load_samples(folder: Path, task: str) -> list[Sample]:

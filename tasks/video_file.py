@@ -9,10 +9,16 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from tliveomni_eval.tasks.image_file import MediaError
+from tliveomni_eval.tasks.media_limits import MAX_SECONDS, MediaError, check_media_file, check_pixels, check_seconds
 
 _MISSING_SHARE = 0.05
 """Share of the length its header states that a whole video may lack: the last frame's own time, and rounding."""
+
+MAX_FRAME_BYTES = 4 * 2**30
+"""Of all frames that are taken of one video together, decoded."""
+
+_TIMELESS_FRAMES = 500_000
+"""Frames after which a video whose frames do not advance in time is given up: an hour has 432,000 at 120 a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,20 +52,27 @@ def sample_video(path: Path, frames_a_second: float, max_frames: Callable[[int, 
         At least one frame.
 
     Raises:
-        MediaError: The file is missing, empty, no video, or damaged.
+        MediaError: The file is missing, empty, no video, damaged, or beyond a limit of `media_limits`.
     """
     with _opened(path) as (container, stream):
         rate = float(stream.average_rate or stream.guessed_rate or 1)
+        width, height = stream.width, stream.height
         duration = _stated_duration(container, stream) or _counted_duration(path)
-        most = min(max_frames(stream.width, stream.height), round(duration * rate))
+        most = min(max_frames(width, height), round(duration * rate))
         wanted = max(1, min(most, round(duration * frames_a_second)))
+        if wanted * width * height * 3 > MAX_FRAME_BYTES:
+            raise MediaError(
+                f"video {path}: {wanted} frames of {width}×{height} pixels, more than the limit of {MAX_FRAME_BYTES} "
+                "bytes; make it smaller"
+            )
         step = duration / wanted
         frames: list[npt.NDArray[np.uint8]] = []
         times: list[float] = []
         for frame, time in _decoded(path, container):
             # A sample stands for a stretch of `step` seconds and is taken at its start.
             if len(frames) < wanted and time + 0.5 / rate >= len(frames) * step:
-                frames.append(frame.to_ndarray(format="rgb24"))
+                # A recorded stream may change its resolution on the way; the model is given one.
+                frames.append(frame.to_ndarray(format="rgb24", width=width, height=height))
                 times.append(time)
     if not frames:
         raise MediaError(f"video {path}: has no frame that can be decoded; replace it")
@@ -70,7 +83,8 @@ def check_video(path: Path) -> None:
     """Decode a whole video.
 
     Raises:
-        MediaError: The file is missing, empty, no video, damaged, or ends before the length that its header states.
+        MediaError: The file is missing, empty, no video, damaged, beyond a limit of `media_limits`, or ends before the
+            length that its header states.
     """
     with _opened(path) as (container, stream):
         stated = _stated_duration(container, stream)
@@ -96,12 +110,17 @@ class _opened:
         import av
 
         path = self._path
+        check_media_file("video", path)
         if not path.is_file():
             raise MediaError(f"video {path}: there is no such file; restore it or remove its line from the manifest")
-        if reason := _no_video(path):
+        container_format, reason = _container_format(path)
+        if reason:
             raise MediaError(f"video {path}: {reason}; replace it or remove its line from the manifest")
         try:
-            self._container = av.open(str(path))
+            # The format is fixed and only files are opened: a playlist inside would name other files, or addresses.
+            self._container = av.open(
+                f"file:{path}", format=container_format, options={"protocol_whitelist": "file"}, timeout=60
+            )
         except (av.FFmpegError, OSError, ValueError) as error:
             raise MediaError(
                 f"video {path}: cannot be opened ({_reason(error)}); it is damaged or truncated, replace it"
@@ -110,6 +129,12 @@ class _opened:
             self._container.close()
             raise MediaError(f"video {path}: has no video track; name it as audio, or replace it")
         stream = self._container.streams.video[0]
+        try:
+            check_pixels("video", path, stream.width, stream.height)
+            check_seconds("video", path, _stated_duration(self._container, stream))
+        except MediaError:
+            self._container.close()
+            raise
         stream.thread_type = "AUTO"
         return self._container, stream
 
@@ -117,20 +142,30 @@ class _opened:
         self._container.close()
 
 
-def _no_video(path: Path) -> str:
-    """Why the first bytes cannot be a video's; empty where they may."""
+def _container_format(path: Path) -> tuple[str, str]:
+    """FFmpeg's name of the container that the first bytes show, and why there is none; one of them is empty."""
     with path.open("rb") as file:
         start = file.read(64)
     if not start:
-        return "it has 0 bytes"
+        return "", "it has 0 bytes"
     if start.startswith(b"version https://git-lfs"):
-        return "it is a Git LFS pointer, not the file (`git lfs pull` fetches it)"
-    for magic, name in ((b"\xff\xd8\xff", "a JPEG image"), (b"\x89PNG", "a PNG image"), (b"RIFF", "")):
-        if start.startswith(magic) and name:
-            return f"it is {name}"
-    if start.lstrip()[:1] in (b"<", b"{", b"["):
-        return "it is text, not a video"
-    return ""
+        return "", "it is a Git LFS pointer, not the file (`git lfs pull` fetches it)"
+    if start[4:8] in (b"ftyp", b"moov", b"mdat", b"free", b"skip", b"wide"):
+        return "mov", ""
+    if start.startswith(b"\x1a\x45\xdf\xa3"):
+        return "matroska", ""
+    if start.startswith(b"RIFF") and start[8:12] == b"AVI ":
+        return "avi", ""
+    if start.startswith(b"FLV\x01"):
+        return "flv", ""
+    if start.startswith(b"OggS"):
+        return "ogg", ""
+    for magic, name in ((b"\xff\xd8\xff", "a JPEG image"), (b"\x89PNG", "a PNG image")):
+        if start.startswith(magic):
+            return "", f"it is {name}"
+    if start.lstrip()[:1] in (b"<", b"{", b"[", b"#") or start.startswith(b"ffconcat"):
+        return "", "it is text, not a video"
+    return "", "its first bytes are of no container that is read here (MP4, MOV, WebM, Matroska, AVI, FLV, Ogg)"
 
 
 def _stated_duration(container: Any, stream: Any) -> float:
@@ -152,9 +187,11 @@ def _decoded(path: Path, container: Any) -> Iterator[tuple[Any, float]]:
 
     first: float | None = None
     try:
-        for frame in container.decode(video=0):
+        for number, frame in enumerate(container.decode(video=0)):
             time = float(frame.time or 0.0)
             first = time if first is None else first
+            if time - first > MAX_SECONDS or number > _TIMELESS_FRAMES:
+                raise MediaError(f"video {path}: goes on after the limit of {MAX_SECONDS:.0f} s; cut it")
             yield frame, time - first
     except (av.FFmpegError, OSError, ValueError) as error:
         raise MediaError(f"video {path}: cannot be decoded ({_reason(error)}); it is damaged, replace it") from None

@@ -86,7 +86,7 @@ def test_samples_that_are_no_numbers_and_hours_of_audio_are_refused(
     soundfile.write(tmp_path / "nan.wav", samples, RATE, subtype="FLOAT")
     with pytest.raises(MediaError, match="not finite"):
         read_audio(tmp_path / "nan.wav")
-    monkeypatch.setattr("tliveomni_eval.tasks.audio_file.MAX_SECONDS", 0.5)
+    monkeypatch.setattr("tliveomni_eval.tasks.media_limits.MAX_SECONDS", 0.5)
     with pytest.raises(MediaError, match="more than the limit"):
         read_audio(write(tmp_path / "long.wav", tone()))
 

@@ -136,7 +136,7 @@ def test_a_missing_image_and_a_bomb_are_refused(tmp_path: Path, monkeypatch: pyt
     with pytest.raises(MediaError, match="no such file"):
         read_image(tmp_path / "gone.png")
     Image.new("RGB", (64, 64)).save(tmp_path / "big.png")
-    monkeypatch.setattr("tliveomni_eval.tasks.image_file.MAX_PIXELS", 1000)
+    monkeypatch.setattr("tliveomni_eval.tasks.media_limits.MAX_PIXELS", 1000)
     with pytest.raises(MediaError, match="64×64"):
         read_image(tmp_path / "big.png")
 
