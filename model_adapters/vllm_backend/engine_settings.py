@@ -117,6 +117,7 @@ def resolve_engine_settings(
         "enforce_eager": arguments.enforce_eager,
     }
     set_by_user = {key: value for key, value in given.items() if value is not None} | dict(arguments.engine_args)
-    merged = {"model": checkpoint, "seed": arguments.seed} | chosen | set_by_user
+    always = {"model": checkpoint, "seed": arguments.seed, "trust_remote_code": arguments.trust_remote_code}
+    merged = always | chosen | set_by_user
     chosen_alone = {key: value for key, value in chosen.items() if key not in set_by_user}
     return EngineSettings(merged, chosen_alone | dict(environment))

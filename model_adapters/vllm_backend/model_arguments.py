@@ -28,6 +28,8 @@ class ModelArguments:
         seed: Seed of the engine.
         dtype: Type of the unquantized weights and the activations, e.g. `bfloat16`.
         enforce_eager: No graph capture, no compilation.
+        trust_remote_code: Whether Python files of the checkpoint may run. Off unless asked for; `run.json` records it.
+        allow_pickle: Whether weights that are no safetensors but pickles, which can run any program, may be loaded.
         engine_args: Any other argument of vLLM's `EngineArgs`; these win over what the backend chose.
     """
 
@@ -41,6 +43,8 @@ class ModelArguments:
     seed: int = 0
     dtype: str | None = None
     enforce_eager: bool | None = None
+    trust_remote_code: bool = False
+    allow_pickle: bool = False
     engine_args: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
@@ -108,7 +112,7 @@ def _typed(key: str, value: Any) -> Any:
             if not 0 < share <= 1:
                 raise ValueError("must be above 0 and at most 1")
             return share
-        if key == "enforce_eager":
+        if key in ("enforce_eager", "trust_remote_code", "allow_pickle"):
             return _truth(value)
         if key in ("limit_mm_per_prompt", "engine_args"):
             return _json_object(value)
