@@ -27,6 +27,10 @@ MAX_NORMALIZED_CHARS = 20_000
 _APOSTROPHES = str.maketrans({"’": "'", "‘": "'", "ʼ": "'"})
 _FILLERS = re.compile(r"[嗯呃啊唔诶欸噢哦]|(?<![a-z0-9'])(?:uh+|um+|uhm|erm?|hm+|mm+|mhm|ah+)(?![a-z0-9'])")
 _CODE_HYPHEN = re.compile(r"(?<=[a-z])-(?=[0-9])|(?<=[0-9])-(?=[a-z])")
+_IDEOGRAPHS = re.compile(r"[\u4e00-\u9fff]+")
+_REWRITTEN = frozenset("嗯呃啊唔诶欸噢哦零〇一幺二两三四五六七八九十百千万亿")
+"""Simplified ideographs that a step may drop or rewrite: hesitations, and what numbers are written with. The steps for
+amounts need a digit."""
 _PUNCTUATION = re.compile(r"(?<=[0-9])\.(?=[0-9])|(?<=[0-9])%|(?<=[a-z])'(?=[a-z])|([^\w]|_)")
 
 
@@ -77,6 +81,18 @@ def normalize_transcript(text: str) -> str:
     >>> normalize_transcript("It's $12.50, one hundred and five left.")
     "it's 12.5 dollars 105 left"
     """
+    if _is_left_alone(text):
+        return text
     for _, step in STEPS:
         text = step(text)
     return text
+
+
+def _is_left_alone(text: str) -> bool:
+    """Whether no step changes the text, told without running them: hotwords mostly are such texts."""
+    return (
+        len(text) <= MAX_NORMALIZED_CHARS
+        and _IDEOGRAPHS.fullmatch(text) is not None
+        and _REWRITTEN.isdisjoint(text)
+        and to_simplified(text) is text
+    )

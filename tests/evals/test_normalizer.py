@@ -2,7 +2,7 @@ import random
 
 import cn2an
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tliveomni_eval.evals.text.amounts import amounts_in
 from tliveomni_eval.evals.text.normalizer import MAX_NORMALIZED_CHARS, STEPS, normalize_transcript
@@ -177,3 +177,17 @@ def test_tokens_by_language() -> None:
     assert tokenize("小棕瓶12.9元 iphone15", "zh") == ["小", "棕", "瓶", "1", "2", ".", "9", "元", "iphone15"]
     assert tokenize("only 12.9 dollars", "en") == ["only", "12.9", "dollars"]
     assert tokenize("买iphone 12 个", "mixed") == ["买", "iphone", "1", "2", "个"]
+
+
+@settings(max_examples=300)
+@given(
+    st.text(
+        st.sampled_from("嗯啊零一两十百千万亿块元角毛分折点包邮个件電視这款精华")
+        | st.characters(min_codepoint=0x4DF0, max_codepoint=0xA010)
+    )
+)
+def test_the_short_way_for_plain_ideographs_is_no_other_way(text: str) -> None:
+    stepped = text
+    for _, step in STEPS:
+        stepped = step(stepped)
+    assert normalize_transcript(text) == stepped
