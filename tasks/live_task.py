@@ -124,6 +124,10 @@ def reference_text(doc: Mapping[str, Any]) -> str:
 def record(doc: Mapping[str, Any], status: Status, detail: Mapping[str, Any]) -> dict[str, Any]:
     """The `record` metric of one scored document."""
     slices: dict[str, str] = json.loads(doc["slices"])
+    # lmms-eval's own log names images only; a viewer is to find the other media too.
+    media = [medium["path"] for medium in doc["media"]]
+    if any(medium["type"] != "image" for medium in doc["media"]):
+        detail = {**detail, "media": media}
     return Record(doc["id"], doc["cluster"], slices, status, detail).logged()
 
 
