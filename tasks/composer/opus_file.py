@@ -1,7 +1,7 @@
 """Ogg Opus files that are the same bytes for the same samples.
 
-libsndfile gives each Ogg stream a random serial number; it is replaced by a fixed one, and the checksums of the pages
-with it (RFC 3533: CRC-32 with polynomial 0x04c11db7, not reflected, over the page with its checksum as zeros).
+FFmpeg gives each Ogg stream a random serial number; it is replaced by a fixed one, and the checksums of the pages with
+it (RFC 3533: CRC-32 with polynomial 0x04c11db7, not reflected, over the page with its checksum as zeros).
 """
 
 from __future__ import annotations
@@ -10,14 +10,13 @@ import io
 from pathlib import Path
 from typing import Final
 
+import av
 import numpy as np
-import soundfile
 from numpy.typing import NDArray
 
 SAMPLE_RATE: Final = 16_000
 _SERIAL: Final = (1).to_bytes(4, "little")
 _HEADER: Final = 27
-_LOWEST_BIT_RATE, _HIGHEST_BIT_RATE = 6_000, 256_000
 
 
 def _crc_table() -> list[int]:
@@ -39,12 +38,18 @@ def write_opus(path: Path, samples: NDArray[np.float32], bit_rate: int) -> None:
     Args:
         path: File to write.
         samples: float32 in -1..1, shape (length,).
-        bit_rate: Bits a second on average, 6,000 to 256,000.
+        bit_rate: Bits a second on average.
     """
-    # libsndfile maps the level 0..1 to its bit rates from the highest to the lowest.
-    level = (_HIGHEST_BIT_RATE - bit_rate) / (_HIGHEST_BIT_RATE - _LOWEST_BIT_RATE)
     buffer = io.BytesIO()
-    soundfile.write(buffer, samples, SAMPLE_RATE, format="OGG", subtype="OPUS", compression_level=level)
+    with av.open(buffer, "w", format="ogg", container_options={"fflags": "+bitexact"}) as container:
+        stream = container.add_stream("libopus", rate=SAMPLE_RATE, layout="mono")
+        stream.bit_rate = bit_rate
+        stream.codec_context.format = "flt"
+        frame = av.AudioFrame.from_ndarray(samples[None], format="flt", layout="mono")
+        frame.sample_rate = SAMPLE_RATE
+        frame.pts = 0
+        container.mux(stream.encode(frame))
+        container.mux(stream.encode(None))
     path.write_bytes(with_fixed_serial(buffer.getvalue()))
 
 

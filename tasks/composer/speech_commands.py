@@ -13,7 +13,7 @@ import click
 
 EMBEDDED: Final = {
     "live_asr": (840, 40, "Write utterances with hotword lists and noise."),
-    "live_diarization": (816, 41, "Write dialogues of one to four speakers."),
+    "live_diarization": (624, 41, "Write dialogues of one to four speakers."),
 }
 """Task: samples and seed of its embedded set, and what the command's help says."""
 

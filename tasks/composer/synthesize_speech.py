@@ -18,7 +18,7 @@ from tliveomni_eval.tasks.composer.kokoro_synthesis import SAMPLE_RATE, Kokoro
 from tliveomni_eval.tasks.composer.speech_bank import write_bank
 from tliveomni_eval.tasks.composer.speech_lines import SpeechLine, plan_lines
 
-EMBEDDED_LINES = 645
+EMBEDDED_LINES = 414
 EMBEDDED_SEED = 3
 _REPORT_EVERY = 20
 
