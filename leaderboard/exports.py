@@ -5,12 +5,13 @@ from __future__ import annotations
 import csv
 import html
 import io
+import unicodedata
 from collections.abc import Callable, Mapping
 
 from tliveomni_eval.evals.gate.printable import markdown_code
 from tliveomni_eval.leaderboard.page_data import Cell, MatrixRow, PageOverview, VerdictName
 
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA_STARTS = ("=", "+", "-", "@", "|", "%")
 _CSV_COLUMNS = (
     *("task", "attribute", "value", "baseline", "candidate", "verdict", "gated", "loss_kind", "budget"),
     *("loss", "low", "high", "baseline_quality", "candidate_quality", "samples", "clusters", "broke", "fixed", "note"),
@@ -119,4 +120,8 @@ def _short(cell: Cell) -> str:
 
 
 def _no_formula(text: str) -> str:
-    return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
+    # Spreadsheets skip leading blanks, and some of them read full-width signs as the ASCII ones.
+    # A control character is written as its escape: a bare carriage return would begin another row.
+    text = "".join(repr(sign)[1:-1] if unicodedata.category(sign) == "Cc" else sign for sign in text)
+    start = unicodedata.normalize("NFKC", text).lstrip(" \u200b\ufeff")
+    return f"'{text}" if start.startswith(_FORMULA_STARTS) else text

@@ -67,10 +67,18 @@ def served_index(api: str, overview_json: str) -> str:
         overview_json: The overview as `script_safe_json` made it.
     """
     blocks = [("tlive-form", script_safe_json({"form": "server", "api": api})), ("tlive-overview", overview_json)]
-    policy = _policy(script_source="'self'", media_source="'self' data:") + "; connect-src 'self'"
     return _document(
-        "TLiveOmni-Eval", policy, '<link rel="stylesheet" href="page.css">', blocks, '<script src="page.js"></script>'
+        "TLiveOmni-Eval",
+        served_policy(),
+        '<link rel="stylesheet" href="page.css">',
+        blocks,
+        '<script src="page.js"></script>',
     )
+
+
+def served_policy() -> str:
+    """The Content-Security-Policy of the server's page: its own scripts and media, and nothing from anywhere else."""
+    return _policy(script_source="'self'", media_source="'self' data:") + "; connect-src 'self'"
 
 
 def folder_task_script(index: int, task: BaseModel) -> str:

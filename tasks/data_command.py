@@ -69,10 +69,12 @@ def stats(folder: Path, as_json: bool) -> None:
 def _print_task(task: TaskStatistics, fewest: int) -> None:
     from rich.console import Console
     from rich.table import Table
+    from tliveomni_eval.evals.gate.printable import printable
 
-    console = Console(soft_wrap=True)
+    # Names come from the data of others: no markup, and nothing that a terminal obeys.
+    console = Console(soft_wrap=True, markup=False)
     clusters = f", {task.clusters} clusters" if task.clusters != task.samples else ", each a cluster of its own"
-    console.print(f"[bold]{task.task}[/bold]: {task.samples} samples{clusters}")
+    console.print(f"{printable(task.task)}: {task.samples} samples{clusters}", style="bold")
     for media in task.media:
         console.print(f"  {_media_line(media)}", highlight=False)
     if task.reference_chars[2]:
@@ -86,7 +88,7 @@ def _print_task(task: TaskStatistics, fewest: int) -> None:
         for size in task.slices:
             name = "" if size.attribute == last else size.attribute
             mark = "*" if size.too_small else ""
-            table.add_row(name, size.value, str(size.samples), str(size.clusters), mark)
+            table.add_row(printable(name), printable(size.value), str(size.samples), str(size.clusters), mark)
             last = size.attribute
         console.print(table)
         if any(size.too_small for size in task.slices):

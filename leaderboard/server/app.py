@@ -11,7 +11,7 @@ from typing import Annotated
 from fastapi import FastAPI, HTTPException, Query, Request, Response
 from fastapi.responses import FileResponse, HTMLResponse, JSONResponse
 from starlette.middleware.trustedhost import TrustedHostMiddleware
-from tliveomni_eval.leaderboard.page_html import served_index, static_text
+from tliveomni_eval.leaderboard.page_html import served_index, served_policy, static_text
 from tliveomni_eval.leaderboard.server.running_evaluations import running_evaluations
 from tliveomni_eval.leaderboard.server.stored_comparison import StoredComparisons
 from tliveomni_eval.leaderboard.store.history_query import slice_history
@@ -27,7 +27,16 @@ _HEADERS = {
     "Referrer-Policy": "no-referrer",
     "X-Frame-Options": "DENY",
     "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
 }
+_PAGE_POLICY = f"{served_policy()}; frame-ancestors 'none'"
+_DATA_POLICY = "default-src 'none'; frame-ancestors 'none'; sandbox"
+"""Of everything but a page: opened by itself in a tab, a medium or an answer runs nothing and loads nothing."""
+
+_LONGEST_NAME = 500
+_MOST_CANDIDATES = 32
+_Name = Annotated[str, Query(max_length=_LONGEST_NAME)]
 
 
 def create_app(
@@ -52,6 +61,8 @@ def create_app(
     async def safe_headers(request: Request, proceed: Callable[[Request], Awaitable[Response]]) -> Response:
         response = await proceed(request)
         response.headers.update(_HEADERS)
+        is_page = response.headers.get("content-type", "").startswith("text/html")
+        response.headers["Content-Security-Policy"] = _PAGE_POLICY if is_page else _DATA_POLICY
         return response
 
     @app.exception_handler(StoreError)
@@ -59,7 +70,10 @@ def create_app(
         return JSONResponse({"detail": str(error)}, status_code=404)
 
     @app.get("/")
-    def index(baseline: str | None = None, candidate: Annotated[list[str] | None, Query()] = None) -> HTMLResponse:
+    def index(
+        baseline: _Name | None = None,
+        candidate: Annotated[list[str] | None, Query(max_length=_MOST_CANDIDATES)] = None,
+    ) -> HTMLResponse:
         chosen = (baseline, candidate) if baseline and candidate else comparisons.default()
         if chosen is None:
             return HTMLResponse(_EMPTY_STORE)
@@ -95,7 +109,7 @@ def create_app(
         return [run.as_json() for run in running_evaluations(watched)] if watched is not None else []
 
     @app.get("/api/history")
-    def history(task: str, attribute: str | None = None, value: str | None = None) -> list[dict[str, object]]:
+    def history(task: _Name, attribute: _Name | None = None, value: _Name | None = None) -> list[dict[str, object]]:
         return [found.model_dump() for found in slice_history(store, task, attribute, value)]
 
     @app.get("/media/{digest}")
@@ -126,6 +140,8 @@ def create_app(
 
 
 def _run_ids(names: Sequence[str]) -> list[str]:
+    if len(names) > _MOST_CANDIDATES + 1:
+        raise HTTPException(404, f"at most {_MOST_CANDIDATES} candidates are compared at a time")
     for name in names:
         if not _RUN_ID.fullmatch(name):
             raise HTTPException(404, "a run id has 16 hexadecimal digits")

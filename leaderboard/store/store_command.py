@@ -85,6 +85,7 @@ def list_runs(as_json: bool, folder: Path) -> None:
 @store_option
 def delete(runs: tuple[str, ...], keep: int | None, days: float | None, dry_run: bool, folder: Path) -> None:
     """Delete runs by id or name, or by a retention rule. Run folders outside the store are not touched."""
+    from tliveomni_eval.evals.gate.printable import printable
     from tliveomni_eval.leaderboard.store.run_store import RunStore
 
     if bool(runs) == (keep is not None or days is not None):
@@ -95,7 +96,7 @@ def delete(runs: tuple[str, ...], keep: int | None, days: float | None, dry_run:
     else:
         doomed = store.expired(keep, None if days is None else timedelta(days=days), datetime.now(UTC))
     for run in doomed:
-        click.echo(f"{'would delete' if dry_run else 'deleted'}  {run.run_id}  {run.name}")
+        click.echo(f"{'would delete' if dry_run else 'deleted'}  {run.run_id}  {printable(run.name)}")
     if not dry_run:
         store.delete(run.run_id for run in doomed)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from lxml import etree
 from synthetic_run import SyntheticSample, right, write_run
+from tliveomni_eval.leaderboard.exports import as_csv
 from tliveomni_eval.leaderboard.page_data import PageOverview
 from tliveomni_eval.leaderboard.report import write_report
 
@@ -59,3 +60,23 @@ def test_no_cell_of_the_csv_is_a_formula(tmp_path: Path) -> None:
     rows = list(csv.reader(io.StringIO(write_report([tmp_path / "runs"], tmp_path / "m.csv").page.read_text())))
     assert not [cell for row in rows for cell in row if cell.startswith(("=", "+", "@"))]
     assert json.dumps(rows).count("'=cmd") == 1
+
+
+@pytest.mark.parametrize("sign", ["=", "+", "-", "@", "＝", "＋", "－", "＠", "|", "%", "\t=", "\r=", "\n="])
+@pytest.mark.parametrize("before", ["", " ", "\u00a0", "\u3000", "\ufeff", "\u200b"])
+def test_no_sign_that_starts_a_formula_starts_a_cell(exported: dict[str, str], sign: str, before: str) -> None:
+    hostile = f"{before}{sign}HYPERLINK(0)"
+    overview = PageOverview.model_validate_json(exported["json"])
+    row = overview.rows[0].model_copy(
+        update={
+            "attribute": hostile,
+            "value": hostile,
+            "cells": [cell.model_copy(update={"note": hostile}) for cell in overview.rows[0].cells],
+        }
+    )
+    text = as_csv(overview.model_copy(update={"rows": [row]}))
+    line = next(csv.DictReader(io.StringIO(text, newline="")))
+    assert len({line["attribute"], line["value"], line["note"]}) == 1
+    assert line["value"].startswith(("'" + before, before + "\\"))
+    assert line["value"].endswith("HYPERLINK(0)")
+    assert len(text.split("\n")) == len(row.cells) + 2 and "\r" not in text

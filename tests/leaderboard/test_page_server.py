@@ -177,6 +177,37 @@ def test_every_answer_carries_the_safe_headers(client: TestClient) -> None:
         assert headers["x-frame-options"] == "DENY"
 
 
+def test_nothing_that_is_served_may_run_or_load_anything_from_elsewhere(client: TestClient) -> None:
+    for path in ("/", "/api/runs", "/api/history?task=live_ocr", "/page.js", "/nothing", "/media/" + "0" * 32):
+        policy = client.get(path).headers["content-security-policy"]
+        rules = dict(rule.strip().partition(" ")[::2] for rule in policy.split(";"))
+        assert rules["default-src"] == "'none'"
+        assert rules["frame-ancestors"] == "'none'"
+        assert "http" not in policy and "*" not in policy
+        assert ("sandbox" in rules) == (path != "/")
+        assert "'unsafe" not in rules.get("script-src", "")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "/api/history?task=" + "x" * 501,
+        "/api/history?task=t&value=" + "x" * 501,
+        "/?baseline=" + "0" * 501,
+        "/?baseline=0000000000000000&" + "&".join(["candidate=1111111111111111"] * 33),
+        "/api/comparisons/0000000000000000/" + ",".join(["1111111111111111"] * 33) + "/tasks/0",
+    ],
+)
+def test_a_query_beyond_the_limits_is_refused(client: TestClient, query: str) -> None:
+    assert client.get(query).status_code in (404, 422)
+
+
+def test_nothing_can_be_written(client: TestClient) -> None:
+    for path in ("/", "/api/runs", "/api/history", "/media/" + "0" * 32):
+        for method in ("POST", "PUT", "PATCH", "DELETE"):
+            assert client.request(method, path).status_code == 405
+
+
 def test_a_medium_that_changed_is_not_served(tmp_path: Path) -> None:
     runs = write_media_release(tmp_path)
     store = RunStore(tmp_path / "store")
