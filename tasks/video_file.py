@@ -79,6 +79,16 @@ def sample_video(path: Path, frames_a_second: float, max_frames: Callable[[int, 
     return SampledVideo(np.stack(frames), tuple(times), rate, duration, max(1, round(duration * rate)))
 
 
+def has_sound(path: Path) -> bool:
+    """Whether a video has an audio track.
+
+    Raises:
+        MediaError: The file cannot be opened as a video.
+    """
+    with _opened(path) as (container, _):
+        return len(container.streams.audio) > 0
+
+
 def check_video(path: Path) -> None:
     """Decode a whole video.
 

@@ -15,6 +15,10 @@ from tliveomni_eval.evals.errors import UserError
 from tliveomni_eval.model_adapters.vllm_backend.video_frames import FrameSampling, read_video_frames
 from tliveomni_eval.tasks.audio_file import read_audio
 from tliveomni_eval.tasks.image_file import read_image
+from tliveomni_eval.tasks.video_file import has_sound
+
+SOUND_OF_VIDEO = "sound of the video"
+"""What is left out of a prompt where a video has an audio track: a video is given as its frames."""
 
 
 class ChatTemplate(Protocol):
@@ -76,6 +80,8 @@ def build_chat_prompt(
                 ignored.add(kind)
                 continue
             item, item_size = _decoded(kind, part["url"], digest, frame_sampling or FrameSampling())
+            if kind == "video" and has_sound(Path(part["url"])):
+                ignored.add(SOUND_OF_VIDEO)
             media.setdefault(kind, []).append(item)
             size += item_size
             parts.append({"type": kind})

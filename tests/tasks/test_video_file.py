@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tliveomni_eval.model_adapters.vllm_backend.chat_prompt import SOUND_OF_VIDEO, build_chat_prompt
 from tliveomni_eval.model_adapters.vllm_backend.video_frames import FrameSampling, read_video_frames
 from tliveomni_eval.tasks.composer.stream.stream_file import write_stream
 from tliveomni_eval.tasks.composer.stream.stream_space import FRAME_SIZE, TICKS_PER_SECOND
@@ -58,6 +59,22 @@ def test_frames_fit_into_the_context(video: Path) -> None:
     assert metadata["frames_indices"] == [0, 10, 20, 30, 40, 50]
     assert metadata["fps"] == TICKS_PER_SECOND
     assert metadata["do_sample_frames"] is False
+
+
+def test_the_sound_of_a_video_is_left_out_and_said_to_be(video: Path, tmp_path: Path) -> None:
+    silent = tmp_path / "silent.mp4"
+    write_stream(silent, (np.zeros((FRAME_SIZE[1], FRAME_SIZE[0], 3), dtype=np.uint8) for _ in range(20)))
+    for path, ignored in ((video, {SOUND_OF_VIDEO}), (silent, set())):
+        content = [{"type": "video", "url": str(path)}, {"type": "text", "text": "When?"}]
+        prompt = build_chat_prompt([{"role": "user", "content": content}], _Template(), frozenset({"video"}))
+        assert prompt.ignored == ignored
+        ((frames, metadata),) = prompt.media["video"]
+        assert len(frames) == len(metadata["frames_indices"])
+
+
+class _Template:
+    def apply_chat_template(self, conversation: object, *, tokenize: bool, add_generation_prompt: bool) -> str:
+        return str(conversation)
 
 
 def test_a_whole_video_passes_the_check_and_a_cut_one_does_not(video: Path, tmp_path: Path) -> None:
