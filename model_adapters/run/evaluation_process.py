@@ -5,6 +5,7 @@ Started by `tlive run` as `python -m tliveomni_eval.model_adapters.run.evaluatio
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import sys
@@ -160,7 +161,8 @@ def _scores(results: dict[str, Any]) -> dict[str, dict[str, float]]:
         values = {
             key.split(",")[0]: float(value)
             for key, value in metrics.items()
-            if isinstance(value, (int, float)) and "_stderr" not in key
+            # A metric that counted nothing is nan: nothing was said of it, which an event cannot carry as a number.
+            if isinstance(value, (int, float)) and math.isfinite(value) and "_stderr" not in key
         }
         scores[task] = values
     return scores
