@@ -76,7 +76,8 @@ class Kokoro:
                 f"there is no voice {path}; unpack the npm package kokoro-js 1.2.1 and name its folder voices"
             )
         styles = np.fromfile(path, dtype=np.float32).reshape(-1, 1, _STYLE_WIDTH)
-        return styles[min(length, len(styles) - 1)]
+        style: NDArray[np.float32] = styles[min(length, len(styles) - 1)]
+        return style
 
 
 def _joined_model(expected_sha256: str) -> bytes:
