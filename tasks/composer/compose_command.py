@@ -86,7 +86,7 @@ def live_localization(out: Path, samples: int, side: str, seed: int, workers: in
 
 @command.command(name="live_temporal_grounding")
 @click.option("--out", required=True, type=click.Path(path_type=Path, file_okay=False), help="Folder to write.")
-@click.option("--streams", default=104, show_default=True, type=click.IntRange(1, 100_000), help="3 questions each.")
+@click.option("--streams", default=120, show_default=True, type=click.IntRange(1, 100_000), help="3 questions each.")
 @click.option("--side", default="eval", show_default=True, type=click.Choice(["eval", "train"]), help="Products.")
 @click.option("--seed", default=40, show_default=True, type=click.IntRange(0), help="Of the whole set.")
 @click.option(
@@ -96,7 +96,7 @@ def live_localization(out: Path, samples: int, side: str, seed: int, workers: in
     type=click.Choice(["0-30", "30-60", "60-120", "120-300", "300-720"]),
     help="Length in seconds; several are gone through in turn. By default the mixture of the embedded set.",
 )
-@click.option("--speech/--no-speech", default=False, show_default=True, help="Let every other stream speak.")
+@click.option("--speech/--no-speech", default=True, show_default=True, help="Let every other stream speak.")
 @click.option("--bank", default=None, type=click.Path(path_type=Path), help="Another bank of speech.")
 @click.option("--workers", default=None, type=click.IntRange(1), help="Processes; one for each core by default.")
 def live_temporal_grounding(
@@ -120,7 +120,9 @@ def live_temporal_grounding(
     from tliveomni_eval.tasks.composer.stream.stream_set import plan_streams, write_planned_stream, write_stream_record
 
     if speech and side == "train" and bank is None:
-        raise UserError("the embedded bank of speech is of side eval; name one of side train with --bank")
+        raise UserError(
+            "the embedded bank of speech is of side eval; name one of side train with --bank, or add --no-speech"
+        )
     _make_set_folder(out)
     planned = list(plan_streams(streams, seed, durations, speech))
     write = partial(

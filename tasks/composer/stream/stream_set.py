@@ -18,6 +18,7 @@ from tliveomni_eval.tasks.composer.stream.stream_questions import Question, draw
 from tliveomni_eval.tasks.composer.stream.stream_space import (
     EMBEDDED_DURATIONS,
     LANGUAGES,
+    SEGMENTS,
     Evidence,
     Language,
     segment_choices,
@@ -25,7 +26,7 @@ from tliveomni_eval.tasks.composer.stream.stream_space import (
 from tliveomni_eval.tasks.composer.stream.stream_speech import SPOKEN_KINDS, StreamSpeech, draw_speech
 
 TASK: Final = "live_temporal_grounding"
-EMBEDDED_STREAMS: Final = 104
+EMBEDDED_STREAMS: Final = 120
 EMBEDDED_SEED: Final = 40
 _SEED_STRIDE: Final = 1_000_000
 _ATTEMPTS: Final = 60
@@ -104,9 +105,9 @@ def compose_stream(planned: PlannedStream, side: Side, bank: SpeechBank | None) 
         if planned.evidence == "seen" or bank is None:
             plan = plan_stream(rng, side, planned.lang, planned.duration, planned.segments)
             return ComposedStream(plan, None, draw_questions(rng, plan, planned.turn))
-        plan = plan_stream(
-            rng, side, planned.lang, planned.duration, planned.segments, planned.evidence, kinds=SPOKEN_KINDS
-        )
+        # A voice may not have enough products to talk about for many segments.
+        segments = planned.segments if attempt < _ATTEMPTS // 2 else next(iter(SEGMENTS))
+        plan = plan_stream(rng, side, planned.lang, planned.duration, segments, planned.evidence, kinds=SPOKEN_KINDS)
         speech = draw_speech(rng, plan, bank)
         if speech is not None:
             return ComposedStream(plan, speech, draw_spoken_questions(rng, plan, speech))
@@ -171,7 +172,7 @@ def write_stream_record(
     folder: Path, streams: int, side: Side, seed: int, durations: Sequence[str], has_speech: bool
 ) -> None:
     """Write how the set was made."""
-    options = "".join(f" --duration {value}" for value in durations) + (" --speech" if has_speech else "")
+    options = "".join(f" --duration {value}" for value in durations) + ("" if has_speech else " --no-speech")
     write_set_record(
         folder,
         f"tlive compose {TASK} --out DIR --streams {streams} --side {side} --seed {seed}{options}",
