@@ -33,7 +33,8 @@ demo: setup
 	status=$$?; echo "page: $(abspath $(RUNS))/report.html"; test $$status -le 2
 
 test: setup lint typecheck browser
-	$(BIN)/pytest --cov --cov-report=term:skip-covered --cov-fail-under=90
+	$(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder --cov --cov-report=term:skip-covered --cov-fail-under=90 \
+	  tests/model_adapters/test_live_ocr_on_vllm.py tests
 
 lint: setup
 	$(BIN)/ruff check .
