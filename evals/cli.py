@@ -14,6 +14,10 @@ INTERRUPTED_STATUS = 130
 
 SUBCOMMANDS: dict[str, tuple[str, str]] = {
     "run": ("tliveomni_eval.model_adapters.run.run_command", "Evaluate one or more variants, one process each."),
+    "journal": (
+        "tliveomni_eval.model_adapters.vllm_backend.journal_command",
+        "Inspect, verify or prune the responses a run kept.",
+    ),
     "gate": ("tliveomni_eval.evals.gate.gate_command", "Decide whether a candidate stays inside the loss budget."),
     "circular": ("tliveomni_eval.evals.circular_command", "Report CircularEval and position bias of a run."),
     "report": ("tliveomni_eval.leaderboard.report_command", "Write the per-slice regression page."),

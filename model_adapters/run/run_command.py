@@ -179,14 +179,21 @@ def _parsed_model_args(text: str) -> dict[str, Any]:
 
 
 def _prepare_folder(folder: Path, fresh: bool) -> None:
+    from filelock import FileLock, Timeout
     from tliveomni_eval.evals.errors import UserError
 
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if fresh:
-            for path in folder.glob("journal.sqlite*"):
-                path.unlink()
+            with FileLock(folder / ".lock", timeout=0):
+                for path in folder.glob("journal.sqlite*"):
+                    path.unlink()
         (folder / "run.log").touch()
+    except Timeout:
+        raise UserError(
+            f"--fresh: another process is writing {folder}, and its responses are not thrown away; wait for it, or "
+            "choose another folder with --out"
+        ) from None
     except OSError as error:
         raise UserError(f"run folder {folder}: {error.strerror}; choose another with --out") from None
 

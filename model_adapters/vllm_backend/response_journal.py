@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
@@ -23,7 +24,8 @@ CREATE TABLE IF NOT EXISTS responses (
     text TEXT NOT NULL,
     input_tokens INTEGER NOT NULL,
     output_tokens INTEGER NOT NULL,
-    finish_reason TEXT NOT NULL
+    finish_reason TEXT NOT NULL,
+    written_at REAL NOT NULL DEFAULT 0
 ) WITHOUT ROWID
 """
 
@@ -43,6 +45,17 @@ def response_key(
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
 
 
+def add_missing_column(database: sqlite3.Connection) -> None:
+    """Give the table of an older journal its `written_at` (seconds since 1970, 0 for not known).
+
+    The time decides which of several responses to one document is the newest when a journal is pruned, and nothing
+    else: a clock that jumps loses no response and repeats none.
+    """
+    columns = {row[1] for row in database.execute("PRAGMA table_info(responses)")}
+    if "written_at" not in columns:
+        database.execute("ALTER TABLE responses ADD COLUMN written_at REAL NOT NULL DEFAULT 0")
+
+
 class ResponseJournal:
     """An SQLite file of responses, in WAL mode with `synchronous=FULL`: what was written survives a power cut.
 
@@ -60,6 +73,7 @@ class ResponseJournal:
             self._database.execute("PRAGMA journal_mode=WAL")
             self._database.execute("PRAGMA synchronous=FULL")
             self._database.execute(_SCHEMA)
+            add_missing_column(self._database)
         except sqlite3.Error as error:
             raise UserError(f"journal {path}: {error}; free the disk, or remove the file to start anew") from None
 
@@ -83,9 +97,10 @@ class ResponseJournal:
             response.input_tokens,
             response.output_tokens,
             response.finish_reason,
+            time.time(),
         )
         try:
-            self._database.execute("INSERT OR REPLACE INTO responses VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+            self._database.execute("INSERT OR REPLACE INTO responses VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
         except sqlite3.Error as error:
             raise UserError(
                 f"journal {self._path}: {error}; what was completed is kept; free the disk and run again to go on"
