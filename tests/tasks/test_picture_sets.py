@@ -6,6 +6,7 @@ import hashlib
 import json
 import random
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -183,7 +184,7 @@ def test_prices_are_told_apart() -> None:
     for seed in range(50):
         prices = [int(price[1:]) for price in distinct_prices(random.Random(seed), 7)]
         ordered = sorted(prices)
-        assert all(high - low > 0.08 * high for low, high in zip(ordered, ordered[1:], strict=False))
+        assert all(high - low > 0.08 * high for low, high in pairwise(ordered))
 
 
 def test_pie_shares_sum_to_a_hundred() -> None:
