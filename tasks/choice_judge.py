@@ -2,7 +2,7 @@
 
 Off by default. `TLIVE_JUDGE_URL` (an OpenAI-compatible server, up to and with `/v1`) and `TLIVE_JUDGE_MODEL` switch it
 on; `TLIVE_JUDGE_KEY` is sent where it is set. Replies are kept in `TLIVE_JUDGE_CACHE` (by default a file in the user's
-cache folder), so a run that is repeated asks nothing twice. A judge that fails, or that replies anything but a letter or
+cache folder), so a run that is repeated asks nothing twice. A judge that fails, or replies anything but a letter or
 "none", makes the sample an `error`: it is never a guess. Runs with and without a judge are not comparable; every judged
 sample says `"rule": "judge"` in its record.
 """
