@@ -18,7 +18,7 @@ from tliveomni_eval.model_adapters.checkpoint_trust import check_weights, remote
 from tliveomni_eval.model_adapters.vllm_backend.chat_prompt import ChatPrompt, build_chat_prompt
 from tliveomni_eval.model_adapters.vllm_backend.decoding import decoding_from_generation_kwargs
 from tliveomni_eval.model_adapters.vllm_backend.engine_log import KernelLog, say_repeated_warnings_once
-from tliveomni_eval.model_adapters.vllm_backend.engine_loop import Request, Response, run_requests
+from tliveomni_eval.model_adapters.vllm_backend.engine_loop import Request, RequestRefusedError, Response, run_requests
 from tliveomni_eval.model_adapters.vllm_backend.engine_settings import (
     DeviceKind,
     prepare_environment,
@@ -194,7 +194,8 @@ class TLiveOmniVLLM(lmms):  # type: ignore[misc]
             One result a request, in the order of the requests, with token counts.
 
         Raises:
-            UserError: A medium cannot be read; completed responses are in the journal.
+            UserError: A medium cannot be read, or a prompt is longer than the context; completed responses are in the
+                journal.
         """
         responses: dict[int, Response] = {}
         keys: dict[int, str] = {}
@@ -218,7 +219,11 @@ class TLiveOmniVLLM(lmms):  # type: ignore[misc]
             if first is not None:
                 engine = self._llm.llm_engine
                 seats = engine.vllm_config.scheduler_config.max_num_seqs
-                run_requests(engine, itertools.chain([first], unanswered), answered, IN_FLIGHT_PER_SEAT * seats)
+                try:
+                    todo = itertools.chain([first], unanswered)
+                    run_requests(engine, todo, answered, IN_FLIGHT_PER_SEAT * seats, _refusal_errors())
+                except RequestRefusedError as error:
+                    raise UserError(_refusal(requests[int(error.request_id)], error.reason)) from error
         return [_result(responses[index]) for index in range(len(requests))]
 
     def _unanswered(
@@ -274,6 +279,22 @@ class TLiveOmniVLLM(lmms):  # type: ignore[misc]
         """Shut the engine down, where it was started."""
         if self._started is not None:
             self._started.llm_engine.engine_core.shutdown()
+
+
+def _refusal_errors() -> tuple[type[Exception], ...]:
+    try:
+        from vllm.exceptions import VLLMValidationError
+    except ImportError:
+        return (ValueError,)
+    return (ValueError, VLLMValidationError)
+
+
+def _refusal(request: Instance, reason: str) -> str:
+    _, _, _, document, task, _ = request.args
+    return (
+        f"task {task}, document {document}: vLLM does not take the request: {reason} No prompt is shortened to fit; "
+        "raise max_model_len in --model_args, or leave the sample out. Completed responses are in the journal"
+    )
 
 
 def _result(response: Response) -> GenerationResult:

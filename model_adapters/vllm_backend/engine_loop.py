@@ -39,6 +39,20 @@ class Response:
     finish_reason: str
 
 
+class RequestRefusedError(Exception):
+    """The engine does not take a request, e.g. because its prompt is longer than the context.
+
+    Args:
+        request_id: Of the request.
+        reason: What the engine says.
+    """
+
+    def __init__(self, request_id: str, reason: str) -> None:
+        super().__init__(f"request {request_id}: {reason}")
+        self.request_id = request_id
+        self.reason = reason
+
+
 class Engine(Protocol):
     """The part of vLLM's `LLMEngine` the loop uses."""
 
@@ -56,7 +70,11 @@ class Engine(Protocol):
 
 
 def run_requests(
-    engine: Engine, requests: Iterator[Request], on_response: Callable[[str, Response], None], max_in_flight: int
+    engine: Engine,
+    requests: Iterator[Request],
+    on_response: Callable[[str, Response], None],
+    max_in_flight: int,
+    refusals: tuple[type[Exception], ...] = (ValueError,),
 ) -> None:
     """Feed requests to the engine and report each answer the moment it is complete.
 
@@ -66,6 +84,10 @@ def run_requests(
         on_response: Called with a request's id and its answer.
         max_in_flight: Requests inside the engine at a time, waiting ones included: enough to keep every step full,
             few enough to bound the memory of their media.
+        refusals: What the engine raises where it does not take a request.
+
+    Raises:
+        RequestRefusedError: The engine does not take a request; it is never shortened until it fits.
     """
     in_flight = 0
     exhausted = False
@@ -75,7 +97,10 @@ def run_requests(
             if request is None:
                 exhausted = True
                 break
-            engine.add_request(request.id, request.prompt, request.sampling)
+            try:
+                engine.add_request(request.id, request.prompt, request.sampling)
+            except refusals as error:
+                raise RequestRefusedError(request.id, str(error)) from error
             in_flight += 1
         if in_flight == 0:
             return

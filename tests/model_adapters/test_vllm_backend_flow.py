@@ -23,7 +23,7 @@ from tliveomni_eval.evals.errors import UserError
 from tliveomni_eval.model_adapters.vllm_backend import ignored_media
 from tliveomni_eval.model_adapters.vllm_backend.chat_prompt import ChatPrompt, build_chat_prompt
 from tliveomni_eval.model_adapters.vllm_backend.engine_log import CHOOSING_LOGGER, KernelLog
-from tliveomni_eval.model_adapters.vllm_backend.engine_loop import Request, Response, run_requests
+from tliveomni_eval.model_adapters.vllm_backend.engine_loop import Request, RequestRefusedError, Response, run_requests
 from tliveomni_eval.model_adapters.vllm_backend.prompt_prefetch import prefetch_prompts
 from tliveomni_eval.model_adapters.vllm_backend.response_journal import ResponseJournal, response_key
 
@@ -65,6 +65,20 @@ def test_every_request_is_answered_once_and_the_engine_is_never_overfull(count: 
     assert sorted(int(name) for name, _ in answers) == list(range(count))
     assert all(response.text == f"answer {name}" for name, response in answers)
     assert engine.most_at_once <= room
+
+
+def test_a_prompt_that_is_too_long_is_an_error_and_not_a_shorter_prompt() -> None:
+    class ShortContext(FakeEngine):
+        def add_request(self, request_id: str, prompt: Any, params: Any) -> None:
+            if len(prompt) > 10:
+                raise ValueError(f"The prompt (length {len(prompt)}) is longer than the maximum model length of 10.")
+            super().add_request(request_id, prompt, params)
+
+    answers: list[str] = []
+    requests = iter([Request("0", "x" * 10, None), Request("1", "x" * 11, None), Request("2", "x", None)])
+    with pytest.raises(RequestRefusedError, match=r"request 1: .*length 11.* maximum model length of 10") as caught:
+        run_requests(ShortContext(random.Random(0)), requests, lambda name, _: answers.append(name), 1)
+    assert (caught.value.request_id, answers) == ("1", ["0"])
 
 
 def _prompt(size: int = 10) -> ChatPrompt:
