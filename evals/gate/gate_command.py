@@ -82,6 +82,12 @@ def _known_fields(ctx: click.Context, parameter: click.Parameter, fields: tuple[
     "--markdown", "markdown_path", metavar="FILE", help="Write the result as Markdown; - for standard output."
 )
 @click.option("--all", "show_all", is_flag=True, help="Show every slice, not only the worst 40.")
+@click.option(
+    "--outputs",
+    "look_at_outputs",
+    is_flag=True,
+    help="Read the outputs too: name slices with more loops, empty outputs, echoes or another language.",
+)
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -95,6 +101,7 @@ def command(
     junit_path: str | None,
     markdown_path: str | None,
     show_all: bool,
+    look_at_outputs: bool,
 ) -> int:
     """Decide for every slice whether a candidate lost more than the budget; see `_HELP`."""
     if ctx.invoked_subcommand is not None:
@@ -115,6 +122,8 @@ def command(
     _write_files(report, json_path, junit_path, markdown_path)
     if not to_stdout:
         _print(report, show_all)
+        if look_at_outputs:
+            _print_output_notes(baseline, candidates, tasks)
     return report.exit_status
 
 
@@ -227,6 +236,17 @@ def _print(report: GateReport, show_all: bool) -> None:
     from tliveomni_eval.evals.gate.terminal_table import print_report
 
     print_report(report, _console(), None if show_all else 40)
+
+
+def _print_output_notes(baseline: Path, candidates: tuple[Path, ...], tasks: tuple[str, ...]) -> None:
+    from tliveomni_eval.evals.gate.output_notes import output_notes
+    from tliveomni_eval.evals.gate.printable import printable
+
+    for candidate in candidates:
+        notes = output_notes(baseline, candidate, tasks or None)
+        click.echo(f"outputs of {printable(candidate.name)}: {'' if notes else 'nothing beyond chance'}".rstrip())
+        for note in notes:
+            click.echo(f"  {printable(note, 300)}")
 
 
 def _console() -> Console:
