@@ -10,6 +10,7 @@ LONGEST_TEXT = 20_000
 """Characters of one answer, prompt or reference that the page keeps; the rest is cut with a mark."""
 
 _SHOWN_OTHERWISE = {"media", "edits", "logprobs", "turns", "mapping", "predicted", "reference", "hypothesis"}
+_SHOWN_OTHERWISE |= {"options", "answer", "chosen", "hotwords"}
 """Parts of a scorer's detail that the page draws, or shows as text."""
 
 

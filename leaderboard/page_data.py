@@ -12,7 +12,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 from tliveomni_eval.evals.record import Status
 
-PAGE_FORMAT = 1
+PAGE_FORMAT = 2
 """Version of this layout; the page refuses data of another one."""
 
 VerdictName = Literal["PASS", "BREACH", "INCONCLUSIVE", "MISSING"]
@@ -253,13 +253,39 @@ class Concentration(PageModel):
 
 
 class Histogram(PageModel):
-    """Distribution of one metric over the samples of both runs, in equal bins of [low, high]."""
+    """Distribution of one quantity over the samples of both runs, in equal bins of [low, high].
+
+    Attributes:
+        metric: Name of the metric; for an offset `start` or `end`.
+        unit: `rate` for a quality in 0..1; `seconds` for how much later than the reference a span or turn is.
+        low: Lower edge of the first bin.
+        high: Upper edge of the last bin.
+        baseline: Samples (for offsets: spans or turns) in each bin.
+        candidate: The same for the candidate.
+    """
 
     metric: str
+    unit: Literal["rate", "seconds"] = "rate"
     low: float
     high: float
     baseline: list[int]
     candidate: list[int]
+
+
+class HotwordRow(PageModel):
+    """How one hotword fared on a slice.
+
+    Attributes:
+        word: The hotword.
+        said: Occurrences in the references.
+        heard: Of these, occurrences in the answers of baseline and candidate.
+        invented: Occurrences in the answers that were not said.
+    """
+
+    word: str
+    said: int
+    heard: tuple[int, int]
+    invented: tuple[int, int]
 
 
 class SliceDetail(PageModel):
@@ -274,7 +300,9 @@ class SliceDetail(PageModel):
         status_changes: Changes only, most frequent first.
         confusions: Largest increase first.
         concentration: Largest share of broken samples first.
-        histogram: The first metric with more than two distinct values; None where there is none.
+        choices: Answers taken from a closed set (options, numbers, product names) that changed, largest increase first.
+        histograms: The first metric with more than two distinct values, IoU, and offsets in time, where there are any.
+        hotwords: Most lost first.
     """
 
     slice: int | None
@@ -285,7 +313,9 @@ class SliceDetail(PageModel):
     status_changes: list[StatusChange]
     confusions: list[Confusion]
     concentration: list[Concentration]
-    histogram: Histogram | None = None
+    choices: list[Confusion] = Field(default_factory=list)
+    histograms: list[Histogram] = Field(default_factory=list)
+    hotwords: list[HotwordRow] = Field(default_factory=list)
 
 
 class SliceName(PageModel):
@@ -366,6 +396,22 @@ class Drawing(PageModel):
     turns: list[DrawnTurn] = Field(default_factory=list)
 
 
+class ChoiceOption(PageModel):
+    """An option of a multiple-choice question."""
+
+    letter: str
+    text: str
+    right: bool
+
+
+class HotwordCount(PageModel):
+    """Occurrences of one hotword in the reference and in an answer."""
+
+    word: str
+    said: int
+    written: int
+
+
 class Output(PageModel):
     """What one run answered to one sample.
 
@@ -377,6 +423,8 @@ class Output(PageModel):
         edits: Alignment with the reference as (tag, length in the reference, length in the output), in Unicode code
             points; empty where the two are equal or too long to align.
         drawing: What the run predicted, where it can be drawn.
+        chosen: Letter of the option the answer was read as; None where it is no such question or could not be read.
+        hotwords: Hotwords of the sample.
         detail: What else the scorer left for the viewer.
         tokens: Output tokens, where logged.
         logprobs: (token, natural logarithm of its probability), where logged.
@@ -388,6 +436,8 @@ class Output(PageModel):
     metrics: list[float | None] = Field(default_factory=list)
     edits: list[tuple[EditTag, int, int]] = Field(default_factory=list)
     drawing: Drawing | None = None
+    chosen: str | None = None
+    hotwords: list[HotwordCount] = Field(default_factory=list)
     detail: dict[str, Any] = Field(default_factory=dict)
     tokens: int | None = None
     logprobs: list[tuple[str, float]] = Field(default_factory=list)
@@ -404,6 +454,7 @@ class Sample(PageModel):
         reference: Expected answer.
         media: Indices into `TaskPage.media`.
         drawing: What is right, where it can be drawn.
+        options: Options of a multiple-choice question.
         outputs: One a run: the baseline first, then the candidates in order; None where a run lacks the sample.
         changes: One a candidate: quality of the candidate minus that of the baseline; None where undefined.
     """
@@ -415,6 +466,7 @@ class Sample(PageModel):
     reference: str
     media: list[int] = Field(default_factory=list)
     drawing: Drawing | None = None
+    options: list[ChoiceOption] = Field(default_factory=list)
     outputs: list[Output | None]
     changes: list[float | None]
 

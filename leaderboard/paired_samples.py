@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from tliveomni_eval.evals.logs.task_log import Categories, TaskLog
+from tliveomni_eval.evals.logs.task_log import Categories, MetricColumn, TaskLog
+from tliveomni_eval.leaderboard.group_quality import group_counts, is_group_metric
 from tliveomni_eval.leaderboard.page_data import SliceName
 
 FloatArray = NDArray[np.float64]
@@ -85,10 +86,9 @@ def pair_samples(logs: Sequence[TaskLog | None]) -> PairedSamples:
             continue
         present = positions[run] >= 0
         for index, name in enumerate(metrics):
-            if name in of_run.metrics and of_run.metrics[name].payloads is None:  # AP has no value a sample.
-                column = of_run.metrics[name]
-                num[run, index, present] = column.num[positions[run, present]]
-                den[run, index, present] = column.den[positions[run, present]]
+            if name in of_run.metrics and (counts := _counts(of_run.metrics[name])) is not None:
+                num[run, index, present] = counts[0][positions[run, present]]
+                den[run, index, present] = counts[1][positions[run, present]]
     slices, members = _slices(logs, positions)
     return PairedSamples(
         logs=logs,
@@ -106,8 +106,15 @@ def pair_samples(logs: Sequence[TaskLog | None]) -> PairedSamples:
 def _metric_names(logs: Sequence[TaskLog]) -> list[str]:
     names = {logs[0].headline: None}
     for log in logs:
-        names |= dict.fromkeys(name for name, column in log.metrics.items() if column.payloads is None)
+        names |= dict.fromkeys(name for name, column in log.metrics.items() if _counts(column) is not None)
     return list(names)
+
+
+def _counts(column: MetricColumn) -> tuple[FloatArray, FloatArray] | None:
+    """Numerators and denominators by sample; None for AP, which has no value a sample."""
+    if column.payloads is None:
+        return column.num, column.den
+    return group_counts(column.payloads) if is_group_metric(column.payloads) else None
 
 
 def _direction(logs: Sequence[TaskLog], metric: str) -> bool:

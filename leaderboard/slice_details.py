@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from tliveomni_eval.evals.record import Status
+from tliveomni_eval.leaderboard.output_reading import OutputReading
 from tliveomni_eval.leaderboard.page_data import (
     Concentration,
     Histogram,
+    HotwordRow,
     MetricPair,
     SliceDetail,
     StatusChange,
@@ -19,18 +23,20 @@ from tliveomni_eval.leaderboard.text_alignment import rank_confusions
 
 _MOST_CONCENTRATIONS = 8
 _FEWEST_SAMPLES = 5
+_MOST_HOTWORDS = 24
 _BINS = 20
+_IOU = "miou"
+_SMALLEST_OFFSET_RANGE_S = 0.5
 
-Confusions = Sequence[Counter[tuple[str, str]]]
-"""Character confusions of each sample."""
+Readings = Sequence[OutputReading | None]
+"""What one run answered to each sample; None where it lacks the sample."""
 
 
 def slice_detail(
     paired: PairedSamples,
     slice_index: int | None,
     candidate: int,
-    statuses: Sequence[Sequence[Status | None]],
-    confusions: Sequence[Confusions],
+    readings: Sequence[Readings],
 ) -> SliceDetail:
     """Details of one slice for one candidate.
 
@@ -38,8 +44,7 @@ def slice_detail(
         paired: The task.
         slice_index: Index into `paired.slices`; None for the whole task.
         candidate: The candidate, from 0.
-        statuses: For each run the status of each sample, None where it lacks it.
-        confusions: For each run the character confusions of each sample.
+        readings: For each run its answers, baseline first.
     """
     chosen = paired.in_both(candidate)
     if slice_index is not None:
@@ -48,6 +53,8 @@ def slice_detail(
     same = chosen & (change == 0)
     right = paired.quality(0) >= 1
     indices: list[int] = np.flatnonzero(chosen).tolist()
+    before = [reading for index in indices if (reading := readings[0][index]) is not None]
+    after = [reading for index in indices if (reading := readings[candidate + 1][index]) is not None]
     return SliceDetail(
         slice=slice_index,
         candidate=candidate,
@@ -62,12 +69,12 @@ def slice_detail(
             )
             for index, name in enumerate(paired.metrics)
         ],
-        status_changes=_status_changes(statuses[0], statuses[candidate + 1], indices),
-        confusions=rank_confusions(
-            (confusions[0][index] for index in indices), (confusions[candidate + 1][index] for index in indices)
-        ),
+        status_changes=_status_changes(before, after),
+        confusions=rank_confusions((one.confusions for one in before), (one.confusions for one in after)),
+        choices=rank_confusions((_misread(one) for one in before), (_misread(one) for one in after)),
         concentration=_concentration(paired, slice_index, candidate, chosen),
-        histogram=_histogram(paired, candidate, chosen),
+        histograms=[*_quality_histograms(paired, candidate, chosen), *_offset_histograms(before, after)],
+        hotwords=_hotwords(before, after),
     )
 
 
@@ -79,17 +86,41 @@ def relative_loss(baseline: float | None, candidate: float | None, higher_is_bet
     return (q_baseline - q_candidate) / q_baseline if q_baseline > 0 else None
 
 
-def _status_changes(
-    baseline: Sequence[Status | None],
-    candidate: Sequence[Status | None],
-    indices: Sequence[int],
-) -> list[StatusChange]:
-    changes: Counter[tuple[Status, Status]] = Counter()
-    for index in indices:
-        before, after = baseline[index], candidate[index]
-        if before is not None and after is not None and before != after:
-            changes[before, after] += 1
+def _status_changes(baseline: Sequence[OutputReading], candidate: Sequence[OutputReading]) -> list[StatusChange]:
+    changes: Counter[tuple[Status, Status]] = Counter(
+        (before.status, after.status)
+        for before, after in zip(baseline, candidate, strict=True)
+        if before.status != after.status
+    )
     return [StatusChange(baseline=before, candidate=after, n=n) for (before, after), n in changes.most_common()]
+
+
+def _misread(reading: OutputReading) -> Counter[tuple[str, str]]:
+    return Counter([reading.closed] if reading.closed and reading.closed[0] != reading.closed[1] else [])
+
+
+def _hotwords(baseline: Sequence[OutputReading], candidate: Sequence[OutputReading]) -> list[HotwordRow]:
+    """Sums over the slice; the hotwords whose hits fell or whose false alarms grew most come first."""
+    said, heard, invented = Counter[str](), (Counter[str](), Counter[str]()), (Counter[str](), Counter[str]())
+    for run, readings in enumerate((baseline, candidate)):
+        for reading in readings:
+            for count in reading.hotwords:
+                said[count.word] += count.said if run == 0 else 0
+                heard[run][count.word] += min(count.said, count.written)
+                invented[run][count.word] += max(0, count.written - count.said)
+    words = [word for word in said if said[word] or invented[0][word] or invented[1][word]]
+    words.sort(
+        key=lambda word: (heard[1][word] - heard[0][word] + invented[0][word] - invented[1][word], -said[word], word)
+    )
+    return [
+        HotwordRow(
+            word=word,
+            said=said[word],
+            heard=(heard[0][word], heard[1][word]),
+            invented=(invented[0][word], invented[1][word]),
+        )
+        for word in words[:_MOST_HOTWORDS]
+    ]
 
 
 def _concentration(
@@ -120,19 +151,47 @@ def _concentration(
     return found[:_MOST_CONCENTRATIONS]
 
 
-def _histogram(paired: PairedSamples, candidate: int, chosen: BoolArray) -> Histogram | None:
+def _quality_histograms(paired: PairedSamples, candidate: int, chosen: BoolArray) -> list[Histogram]:
+    """The first metric that takes more than two values, and IoU, which says how far off a localization is."""
+    found: list[Histogram] = []
     for metric, name in enumerate(paired.metrics):
         before = paired.quality(0, metric)[chosen]
         after = paired.quality(candidate + 1, metric)[chosen]
         both = np.concatenate([before, after])
         both = both[np.isfinite(both)]
-        if np.unique(both).size > 2:
+        if np.unique(both).size > 2 and (not found or name == _IOU):
             low, high = min(0.0, float(both.min())), max(1.0, float(both.max()))
-            return Histogram(
-                metric=name,
-                low=low,
-                high=high,
-                baseline=np.histogram(before[np.isfinite(before)], _BINS, (low, high))[0].tolist(),
-                candidate=np.histogram(after[np.isfinite(after)], _BINS, (low, high))[0].tolist(),
-            )
-    return None
+            found.append(_binned(name, "rate", low, high, before, after))
+    return found
+
+
+def _offset_histograms(baseline: Sequence[OutputReading], candidate: Sequence[OutputReading]) -> list[Histogram]:
+    """How much too late spans and turns begin and end; one symmetric axis for both, zero in the middle of it."""
+    before, after = (
+        np.array([offset for reading in readings for offset in reading.offsets], dtype=np.float64).reshape(-1, 2)
+        for readings in (baseline, candidate)
+    )
+    both = np.abs(np.concatenate([before, after]))
+    if both.size == 0 or both.max() == 0:
+        return []
+    reach = max(_SMALLEST_OFFSET_RANGE_S, float(both.max()))
+    return [
+        _binned(name, "seconds", -reach, reach, before[:, side], after[:, side])
+        for side, name in enumerate(("start", "end"))
+    ]
+
+
+def _binned(
+    metric: str,
+    unit: Literal["rate", "seconds"],
+    low: float,
+    high: float,
+    baseline: NDArray[np.float64],
+    candidate: NDArray[np.float64],
+) -> Histogram:
+    # An odd number of bins gives an offset of zero a bin of its own.
+    bins = _BINS if unit == "rate" else _BINS + 1
+    counts = [
+        np.histogram(values[np.isfinite(values)], bins, (low, high))[0].tolist() for values in (baseline, candidate)
+    ]
+    return Histogram(metric=metric, unit=unit, low=low, high=high, baseline=counts[0], candidate=counts[1])

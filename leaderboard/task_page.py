@@ -22,7 +22,15 @@ from tliveomni_eval.leaderboard.logged_sample import (
 )
 from tliveomni_eval.leaderboard.media_inclusion import MediaInclusion
 from tliveomni_eval.leaderboard.media_location import FoundMedium, MediaFinder
-from tliveomni_eval.leaderboard.page_data import Drawing, MediaItem, Output, Sample, TaskPage
+from tliveomni_eval.leaderboard.output_reading import (
+    OutputReading,
+    choice_options,
+    chosen_option,
+    closed_answer,
+    hotword_counts,
+    time_offsets,
+)
+from tliveomni_eval.leaderboard.page_data import ChoiceOption, Drawing, MediaItem, Output, Sample, TaskPage
 from tliveomni_eval.leaderboard.paired_samples import PairedSamples
 from tliveomni_eval.leaderboard.slice_details import slice_detail
 from tliveomni_eval.leaderboard.text_alignment import align, character_confusions
@@ -44,18 +52,19 @@ def build_task_page(task: str, paired: PairedSamples, locator: MediaFinder, incl
     prompts: dict[str, int] = {}
     samples: list[Sample] = []
     found: list[list[FoundMedium]] = []
-    statuses: list[list[Status | None]] = [[] for _ in paired.logs]
-    confusions: list[list[Counter[tuple[str, str]]]] = [[] for _ in paired.logs]
+    readings: list[list[OutputReading | None]] = [[] for _ in paired.logs]
     qualities = [paired.quality(run) for run in range(len(paired.logs))]
     changes = [paired.change(candidate) for candidate in candidates]
     for index, sample_id in enumerate(paired.ids):
         logged = [_logged(log, paired, run, index) for run, log in enumerate(paired.logs)]
         first = next(line for line in logged if line is not None)
         reference = reference_text(first)
-        outputs = [_output(line, paired, run, index, reference, qualities) for run, line in enumerate(logged)]
-        for run, output in enumerate(outputs):
-            statuses[run].append(output.status if output else None)
-            confusions[run].append(character_confusions(reference, output.text, output.edits) if output else Counter())
+        drawing, options = _reference_drawing(logged, reference), _options(logged)
+        # Characters are compared where the answer is text to read, not coordinates, turns or the letter of an option.
+        compared = None if drawing or options else reference
+        outputs = [_output(line, paired, run, index, compared, qualities) for run, line in enumerate(logged)]
+        for run, (line, output) in enumerate(zip(logged, outputs, strict=True)):
+            readings[run].append(_reading(line, output, reference, drawing) if line and output else None)
         samples.append(
             Sample(
                 id=sample_id,
@@ -63,7 +72,8 @@ def build_task_page(task: str, paired: PairedSamples, locator: MediaFinder, incl
                 slices=np.flatnonzero(paired.members[:, index]).tolist(),
                 prompt=prompts.setdefault(prompt_text(first), len(prompts)),
                 reference=reference,
-                drawing=_reference_drawing(logged, reference),
+                drawing=drawing,
+                options=options,
                 outputs=outputs,
                 changes=[_number(change[index]) for change in changes],
             )
@@ -77,7 +87,7 @@ def build_task_page(task: str, paired: PairedSamples, locator: MediaFinder, incl
         prompts=list(prompts),
         media=media,
         details=[
-            slice_detail(paired, index, candidate, statuses, confusions)
+            slice_detail(paired, index, candidate, readings)
             for candidate in candidates
             for index in (None, *range(len(paired.slices)))
         ],
@@ -111,6 +121,17 @@ def _reference_drawing(logged: Sequence[Mapping[str, Any] | None], reference: st
     return None
 
 
+def _options(logged: Sequence[Mapping[str, Any] | None]) -> list[ChoiceOption]:
+    return next((found for line in logged if line is not None and (found := choice_options(scorer_detail(line)))), [])
+
+
+def _reading(logged: Mapping[str, Any], output: Output, reference: str, drawing: Drawing | None) -> OutputReading:
+    closed = closed_answer(scorer_detail(logged))
+    is_text = closed is None and drawing is None
+    confusions = character_confusions(reference, output.text, output.edits) if is_text else Counter()
+    return OutputReading(output.status, confusions, closed, output.hotwords, time_offsets(drawing, output.drawing))
+
+
 def _none_if_empty(drawing: Drawing) -> Drawing | None:
     return drawing if drawing.boxes or drawing.spans or drawing.turns else None
 
@@ -129,7 +150,7 @@ def _output(
     paired: PairedSamples,
     run: int,
     index: int,
-    reference: str,
+    reference: str | None,
     qualities: Sequence[np.ndarray[tuple[int, ...], np.dtype[np.float64]]],
 ) -> Output | None:
     log = paired.logs[run]
@@ -147,8 +168,10 @@ def _output(
             float(paired.num[run, metric, index] / den[metric]) if den[metric] > 0 else None
             for metric in range(len(paired.metrics))
         ],
-        edits=align(reference, text),
+        edits=[] if reference is None else align(reference, text),
         drawing=_none_if_empty(predicted_drawing(scorer_detail(logged))),
+        chosen=chosen_option(scorer_detail(logged)),
+        hotwords=hotword_counts(scorer_detail(logged)),
         detail=shown_detail(logged),
         tokens=output_tokens(logged),
         logprobs=token_logprobs(logged),

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from typing import Any
 
-from tliveomni_eval.evals.metrics.hotwords import Hotword, biased_errors, hotword_hits
+from tliveomni_eval.evals.metrics.hotwords import Hotword, biased_errors, hotword_hits, occurrences
 from tliveomni_eval.evals.metrics.named_entity_error import entity_misses
 from tliveomni_eval.evals.metrics.token_errors import token_errors
 from tliveomni_eval.evals.record import Counts, Status
@@ -29,6 +29,7 @@ MAX_OUTPUT_CHARS = 20_000
 """An output longer than this (stripped, in code points) is cut for scoring and its status is `truncated`. Twelve
 minutes of fast speech have about 4,000 Chinese characters or 13,000 English ones."""
 _DRAWN_TOKENS = 400
+_DRAWN_HOTWORDS = 200
 _ECHOED_HOTWORDS = 3
 
 _SKU = re.compile(r"(?<![a-z0-9])[a-z]{1,8}[ ]?[0-9]{2,}[a-z0-9]*(?![a-z0-9])")
@@ -122,6 +123,8 @@ def score_asr(
         "hypothesis_tokens": written[:_DRAWN_TOKENS],
         "alignment": [span for span in errors.alignment if span[0] != "equal"][:_DRAWN_TOKENS],
     }
+    if words:
+        detail["hotwords"] = _hotword_counts(said, written, words, lang)
     for name, (right, read) in (("prices", prices), ("skus", skus)):
         if right or read:
             detail[name] = {"reference": sorted(right.elements())[:20], "hypothesis": sorted(read.elements())[:20]}
@@ -151,6 +154,23 @@ def score_asr(
 
 def _as_tokens(hotwords: Sequence[str], lang: Language) -> list[Hotword]:
     return [word for word in dict.fromkeys(_hotword_tokens(word, lang) for word in hotwords) if word]
+
+
+def _hotword_counts(
+    said: Sequence[str], written: Sequence[str], words: Sequence[Hotword], lang: Language
+) -> list[list[Any]]:
+    """[hotword, times said, times written] of each, for drawing; absent ones that nobody wrote are left out."""
+    counts = zip(occurrences(said, words).items(), occurrences(written, words).values(), strict=True)
+    return [[_readable(word, lang), right, read] for (word, right), read in counts if right or read][:_DRAWN_HOTWORDS]
+
+
+def _readable(word: Hotword, lang: Language) -> str:
+    """Latin words apart, Chinese characters together."""
+    text = word[0]
+    for token in word[1:]:
+        is_latin = lang != "zh" and text[-1].isascii() and token[0].isascii()
+        text += f" {token}" if is_latin else token
+    return text
 
 
 @lru_cache(maxsize=16_384)

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 @click.option("--fresh", is_flag=True, help="Forget earlier responses of these runs.")
 @click.option("--jobs", type=click.IntRange(min=1), default=None, metavar="N",
               help="Runs at a time. Default: 1 on a GPU; without one, one a core as far as memory goes.")  # fmt: skip
+@click.option("--store", type=click.Path(path_type=Path), envvar="TLIVE_STORE", show_envvar=True, default=None,
+              help="Store that gets the finished runs. Default: ./tlive-store where there is one.")  # fmt: skip
+@click.option("--no-store", is_flag=True, help="Add the runs to no store.")
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON.")
 def command(
     tasks: str,
@@ -38,6 +41,8 @@ def command(
     model_args: str,
     fresh: bool,
     jobs: int | None,
+    store: Path | None,
+    no_store: bool,
     as_json: bool,
 ) -> None:
     """Evaluate variants, each in a process of its own; what an earlier, interrupted run completed is not repeated.
@@ -63,7 +68,29 @@ def command(
         names = leaf_tasks(specifications[0].tasks, index)
         headlines = {name: str(index[name].metadata.get("headline")) for name in names if name in index}
         console.print(outcome_table(outcomes, headlines))
+    finished = [one.run_folder for one in specifications if outcomes[one.name].exit_status == 0]
+    if not no_store:
+        _add_to_store(store or _store_here(), finished)
     sys.exit(0 if all(outcome.exit_status == 0 for outcome in outcomes.values()) else 1)
+
+
+def _store_here() -> Path | None:
+    return folder if (folder := Path("tlive-store")).is_dir() else None
+
+
+def _add_to_store(store: Path | None, runs: list[Path]) -> None:
+    """A store that cannot take a run says so and no more: the run itself is complete in its folder."""
+    if store is None or not runs:
+        return
+    from tliveomni_eval.evals.errors import UserError
+    from tliveomni_eval.leaderboard.store.run_store import RunStore
+
+    for run in runs:
+        try:
+            run_id, is_new = RunStore(store).add(run)
+            click.echo(f"{run.name} {'added to' if is_new else 'is already in'} the store {store}: {run_id}", err=True)
+        except UserError as error:
+            click.echo(f"warning: {run.name} was not added to the store {store}: {error}", err=True)
 
 
 def _run_all(specifications: list[RunSpecification], jobs: int, console: Console) -> dict[str, RunOutcome]:

@@ -92,7 +92,18 @@ export interface SliceDetail {
   status_changes: { baseline: Status; candidate: Status; n: number }[];
   confusions: { reference: string; output: string; baseline: number; candidate: number }[];
   concentration: { slice: number; n: number; broke: number; fixed: number; loss: number | null }[];
-  histogram: { metric: string; low: number; high: number; baseline: number[]; candidate: number[] } | null;
+  choices: { reference: string; output: string; baseline: number; candidate: number }[];
+  histograms: Histogram[];
+  hotwords: { word: string; said: number; heard: [number, number]; invented: [number, number] }[];
+}
+
+export interface Histogram {
+  metric: string;
+  unit: "rate" | "seconds";
+  low: number;
+  high: number;
+  baseline: number[];
+  candidate: number[];
 }
 
 export interface MediaItem {
@@ -121,6 +132,8 @@ export interface Output {
   metrics: (number | null)[];
   edits: Edit[];
   drawing: Drawing | null;
+  chosen: string | null;
+  hotwords: { word: string; said: number; written: number }[];
   detail: Record<string, unknown>;
   tokens: number | null;
   logprobs: [string, number][];
@@ -134,6 +147,7 @@ export interface Sample {
   reference: string;
   media: number[];
   drawing: Drawing | null;
+  options: { letter: string; text: string; right: boolean }[];
   outputs: (Output | null)[];
   changes: (number | null)[];
 }
@@ -151,7 +165,7 @@ export interface TaskPage {
 /** How the data reaches the page: inside it, from scripts beside it, or from a server. */
 export type Form = { form: "single" } | { form: "folder" } | { form: "server"; api: string };
 
-const PAGE_FORMAT = 1;
+const PAGE_FORMAT = 2;
 
 function embedded<T>(id: string): T {
   const element = document.getElementById(id);

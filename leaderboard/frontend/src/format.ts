@@ -29,3 +29,10 @@ export function seconds(value: number | null): string {
 export function visible(text: string): string {
   return text.replace(/\n/g, "↵\n").replace(/\t/g, "⇥").replace(/^ +$/g, (run) => "␣".repeat(run.length));
 }
+
+/** 75.5 → 1:15.5 */
+export function clock(seconds: number): string {
+  const tenths = Math.round(seconds * 10);
+  const minutes = Math.floor(tenths / 600);
+  return `${minutes}:${((tenths - 600 * minutes) / 10).toFixed(1).padStart(4, "0")}`;
+}

@@ -1,10 +1,11 @@
 import * as Plot from "@observablehq/plot";
 import { useEffect, useRef } from "preact/hooks";
-import type { SliceDetail } from "../data";
+import type { Histogram } from "../data";
 
-export function Distribution({ histogram, baseline, candidate }: { histogram: NonNullable<SliceDetail["histogram"]>; baseline: string; candidate: string }) {
+export function Distribution({ histogram, baseline, candidate }: { histogram: Histogram; baseline: string; candidate: string }) {
   const place = useRef<HTMLDivElement>(null);
   useEffect(() => {
+    const seconds = histogram.unit === "seconds";
     const step = (histogram.high - histogram.low) / histogram.baseline.length;
     const bins = histogram.baseline.map((n, index) => ({
       from: histogram.low + index * step,
@@ -19,7 +20,7 @@ export function Distribution({ histogram, baseline, candidate }: { histogram: No
       marginBottom: 24,
       marginTop: 8,
       style: { background: "none", fontFamily: "inherit" },
-      x: { domain: [histogram.low, histogram.high], label: null, ticks: 5, tickFormat: (value: number) => `${Math.round(value * 100)}` },
+      x: { domain: [histogram.low, histogram.high], label: null, ticks: 5, tickFormat: (value: number) => (seconds ? `${value > 0 ? "+" : ""}${value} s`.replace("-", "−") : `${Math.round(value * 100)}`) },
       y: { label: null, ticks: 3, grid: true },
       marks: [
         Plot.rectY(bins, { x1: "from", x2: "to", y: "candidate", insetLeft: 1, className: "candidate-bars" }),

@@ -4,17 +4,12 @@ import type { RefObject } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { usePage } from "../context";
 import type { Drawing, MediaItem } from "../data";
+import { clock } from "../format";
 
 export interface TimeLayer {
   name: string;
   kind: "reference" | "baseline" | "candidate";
   drawing: Drawing;
-}
-
-/** 75.5 → 1:15.5 */
-function clock(seconds: number): string {
-  const minutes = Math.floor(seconds / 60);
-  return `${minutes}:${(seconds - 60 * minutes).toFixed(1).padStart(4, "0")}`;
 }
 
 function roundStep(duration: number): number {

@@ -1,8 +1,11 @@
 // One sample: its media, and what every run answered.
 
 import { useLayoutEffect, useState } from "preact/hooks";
+import { Hotwords } from "../components/Hotwords";
+import { Options } from "../components/Options";
 import { SampleMedia } from "../components/SampleMedia";
 import { TextDiff } from "../components/TextDiff";
+import { Turns } from "../components/Turns";
 import { usePage, useTask } from "../context";
 import { mediaOf, type Output, type Sample, type TaskPage } from "../data";
 import { rate } from "../format";
@@ -71,6 +74,7 @@ function Found({ page, sample, selection }: { page: TaskPage; sample: Sample; se
               );
             })}
           </ul>
+          {sample.options.length > 0 && <Options sample={sample} runs={[overview.baseline.key, ...overview.candidates.map((run) => run.key)]} />}
           <h2>{t.prompt}</h2>
           <p class="text prompt">{page.prompts[sample.prompt]}</p>
         </section>
@@ -80,7 +84,11 @@ function Found({ page, sample, selection }: { page: TaskPage; sample: Sample; se
           </h1>
           <article class="answer expected">
             <h2>{t.reference}</h2>
-            <p class={`text ${sample.reference.length > 90 ? "long" : ""}`}>{sample.reference}</p>
+            {sample.drawing && sample.drawing.turns.length > 0 ? (
+              <Turns turns={sample.drawing.turns} />
+            ) : (
+              <p class={`text ${sample.reference.length > 90 ? "long" : ""}`}>{sample.reference}</p>
+            )}
           </article>
           <Answer page={page} sample={sample} output={sample.outputs[0] ?? null} name={overview.baseline.key} role={t.baseline} change={null} />
           {overview.candidates.map((run, index) => (
@@ -104,6 +112,7 @@ function Answer(props: { page: TaskPage; sample: Sample; output: Output | null; 
   const { t } = usePage();
   const { output, change } = props;
   const right = output?.quality === 1;
+  const turns = output?.drawing?.turns ?? [];
   const kind = change === null || change === 0 ? "" : change < 0 ? "broke" : "fixed";
   return (
     <article class={`answer ${props.role ? "" : "other"} ${kind}`}>
@@ -114,9 +123,17 @@ function Answer(props: { page: TaskPage; sample: Sample; output: Output | null; 
         {output && output.status !== "ok" && <span class="status">{t.status[output.status]}</span>}
         {right && <span class="badge right">✓ {t.correct}</span>}
       </h2>
-      <p class={(output?.text.length ?? 0) > 90 ? "long" : ""}>
-        <TextDiff reference={props.sample.reference} output={output} />
-      </p>
+      {turns.length > 0 && <Turns turns={turns} />}
+      {turns.length > 0 ? (
+        <details>
+          <summary>{t.asWritten}</summary>
+          <p class="text long">{output?.text}</p>
+        </details>
+      ) : (
+        <p class={(output?.text.length ?? 0) > 90 ? "long" : ""}>
+          <TextDiff reference={props.sample.reference} output={output} />
+        </p>
+      )}
       {output && (
         <p class="scores">
           {props.page.metrics.map((metric, index) => {
@@ -136,6 +153,7 @@ function Answer(props: { page: TaskPage; sample: Sample; output: Output | null; 
           )}
         </p>
       )}
+      {output && output.hotwords.length > 0 && <Hotwords hotwords={output.hotwords} />}
       {output && output.logprobs.length > 0 && <LogProbabilities pairs={output.logprobs} />}
       {output && Object.keys(output.detail).length > 0 && (
         <details>

@@ -1,5 +1,6 @@
 // One slice of one candidate: how much, what kind of damage, where it sits, and the samples.
 
+import { Fragment } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { Distribution } from "../components/Distribution";
 import { AxisScale, IntervalBar, lossAxis } from "../components/IntervalBar";
@@ -7,7 +8,7 @@ import { Thumbnail } from "../components/SampleMedia";
 import { TextDiff } from "../components/TextDiff";
 import { VerdictMark } from "../components/VerdictMark";
 import { usePage, useTask } from "../context";
-import { mediaOf, type Cell, type MatrixRow, type Sample, type SliceDetail, type TaskPage } from "../data";
+import { mediaOf, type Cell, type Drawing, type MatrixRow, type Output, type Sample, type SliceDetail, type TaskPage } from "../data";
 import { percent, quality, rate } from "../format";
 import { historyLink, sampleLink, sliceLink, type Selection, type Show } from "../route";
 import { effectiveShow, isShown, samplesIn, selectedSamples, sliceIndex } from "../selection";
@@ -104,6 +105,8 @@ function Panels({ page, selection, candidate, cell }: { page: TaskPage; selectio
   const index = sliceIndex(page, selection.attribute, selection.value);
   const detail = page.details.find((one) => one.slice === index && one.candidate === candidate);
   if (!detail) return null;
+  const rates = detail.histograms.filter((histogram) => histogram.unit === "rate");
+  const offsets = detail.histograms.filter((histogram) => histogram.unit === "seconds");
   return (
     <div class="panels">
       <section class="panel">
@@ -158,7 +161,14 @@ function Panels({ page, selection, candidate, cell }: { page: TaskPage; selectio
         <section class="panel">
           <h2>{t.confusions}</h2>
           <p class="quiet small">{t.confusionsNote}</p>
-          <Confusions detail={detail} />
+          <Confusions pairs={detail.confusions} nothing={t.nothingChar} />
+        </section>
+      )}
+      {detail.choices.length > 0 && (
+        <section class="panel choices">
+          <h2>{t.choices}</h2>
+          <p class="quiet small">{t.confusionsNote}</p>
+          <Confusions pairs={detail.choices} nothing={t.noChoice} />
         </section>
       )}
       <section class="panel">
@@ -193,15 +203,28 @@ function Panels({ page, selection, candidate, cell }: { page: TaskPage; selectio
             })}
           </tbody>
         </table>
-        {detail.histogram && (
-          <>
+        {rates.map((histogram) => (
+          <Fragment key={histogram.metric}>
             <h3>
-              {t.distribution}: {detail.histogram.metric}
+              {t.distribution}: {histogram.metric}
             </h3>
-            <Distribution histogram={detail.histogram} baseline={overview.baseline.key} candidate={selection.candidate} />
-          </>
-        )}
+            <Distribution histogram={histogram} baseline={overview.baseline.key} candidate={selection.candidate} />
+          </Fragment>
+        ))}
       </section>
+      {offsets.length > 0 && (
+        <section class="panel offsets">
+          <h2>{t.offsets}</h2>
+          <p class="quiet small">{t.offsetsNote}</p>
+          {offsets.map((histogram) => (
+            <Fragment key={histogram.metric}>
+              <h3>{histogram.metric === "start" ? t.startOffset : t.endOffset}</h3>
+              <Distribution histogram={histogram} baseline={overview.baseline.key} candidate={selection.candidate} />
+            </Fragment>
+          ))}
+        </section>
+      )}
+      {detail.hotwords.length > 0 && <Hotwords detail={detail} baseline={overview.baseline.key} candidate={selection.candidate} />}
     </div>
   );
 }
@@ -231,14 +254,59 @@ function Outcome({ detail, cell }: { detail: SliceDetail; cell: Cell }) {
   );
 }
 
-function Confusions({ detail }: { detail: SliceDetail }) {
+function Hotwords({ detail, baseline, candidate }: { detail: SliceDetail; baseline: string; candidate: string }) {
   const { t } = usePage();
-  const most = Math.max(...detail.confusions.map((one) => Math.max(one.candidate, one.baseline)), 1);
-  const glyph = (text: string) => (text === "" ? <span class="quiet small">{t.nothingChar}</span> : <kbd>{text === " " ? "␣" : text === "\n" ? "↵" : text}</kbd>);
+  return (
+    <section class="panel hotword-table">
+      <h2>{t.hotwords}</h2>
+      <p class="quiet small">{t.hotwordsNote}</p>
+      <table class="metrics">
+        <thead>
+          <tr>
+            <th scope="col">{t.hotword}</th>
+            <th scope="col" class="number">
+              {t.said}
+            </th>
+            <th scope="col" class="number">
+              {baseline}
+            </th>
+            <th scope="col" class="number">
+              {candidate}
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {detail.hotwords.map((row) => (
+            <tr key={row.word}>
+              <th scope="row">{row.word}</th>
+              <td class="number">{row.said}</td>
+              <Heard heard={row.heard[0]} invented={row.invented[0]} worse={false} />
+              <Heard heard={row.heard[1]} invented={row.invented[1]} worse={row.heard[1] < row.heard[0] || row.invented[1] > row.invented[0]} />
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function Heard({ heard, invented, worse }: { heard: number; invented: number; worse: boolean }) {
+  const { t } = usePage();
+  return (
+    <td class={`number ${worse ? "worse" : ""}`}>
+      {heard}
+      {invented > 0 && <span title={t.inventedTimes(invented)}> +{invented}</span>}
+    </td>
+  );
+}
+
+function Confusions({ pairs, nothing }: { pairs: SliceDetail["confusions"]; nothing: string }) {
+  const most = Math.max(...pairs.map((one) => Math.max(one.candidate, one.baseline)), 1);
+  const glyph = (text: string) => (text === "" ? <span class="quiet small">{nothing}</span> : <kbd>{text === " " ? "␣" : text === "\n" ? "↵" : text}</kbd>);
   return (
     <table class="bars confusions">
       <tbody>
-        {detail.confusions.slice(0, 8).map((one) => (
+        {pairs.slice(0, 8).map((one) => (
           <tr key={`${one.reference}\u0000${one.output}`}>
             <th scope="row">
               {glyph(one.reference)} → {glyph(one.output)}
@@ -256,6 +324,16 @@ function Confusions({ detail }: { detail: SliceDetail }) {
       </tbody>
     </table>
   );
+}
+
+/** Speaker turns as lines; null where there are none. */
+function spoken(drawing: Drawing | null | undefined): string | null {
+  return drawing && drawing.turns.length > 0 ? drawing.turns.map((turn) => `${turn.matched || turn.speaker}: ${turn.text}`).join("\n") : null;
+}
+
+function Answered({ sample, output }: { sample: Sample; output: Output | null | undefined }) {
+  const turns = spoken(output?.drawing);
+  return turns === null ? <TextDiff reference={sample.reference} output={output} /> : <span class="text">{turns}</span>;
 }
 
 const pageSize = 40;
@@ -336,13 +414,13 @@ function SampleRow({ page, sample, selection, candidate }: { page: TaskPage; sam
         </a>
       </th>
       <td>
-        <span class="text">{sample.reference}</span>
+        <span class="text">{spoken(sample.drawing) ?? sample.reference}</span>
       </td>
       <td>
-        <TextDiff reference={sample.reference} output={sample.outputs[0]} />
+        <Answered sample={sample} output={sample.outputs[0]} />
       </td>
       <td>
-        <TextDiff reference={sample.reference} output={after} />
+        <Answered sample={sample} output={after} />
         {after && after.status !== "ok" && <span class="status">{t.status[after.status]}</span>}
       </td>
       <td class={`number change ${kind}`}>
