@@ -139,6 +139,9 @@ class _opened:
             self._container.close()
             raise MediaError(f"video {path}: has no video track; name it as audio, or replace it")
         stream = self._container.streams.video[0]
+        if stream.codec_context is None:
+            self._container.close()
+            raise MediaError(f"video {path}: its codec is not known; write it as H.264, or replace it")
         try:
             check_pixels("video", path, stream.width, stream.height)
             check_seconds("video", path, _stated_duration(self._container, stream))

@@ -13,6 +13,9 @@ from tliveomni_eval.leaderboard.media_location import FoundMedium
 
 THUMBNAIL_SIZE = (240, 240)
 
+_MOST_PIXELS = 64_000_000
+"""A larger image gets no thumbnail and is not decoded; the tasks read no such image either."""
+
 
 @dataclass(frozen=True, slots=True)
 class StoredMedium:
@@ -74,8 +77,10 @@ class MediaHasher:
             unfinished = target.with_suffix(".part")
             try:
                 with Image.open(medium.path) as image:
+                    if image.width * image.height > _MOST_PIXELS:
+                        continue
                     image.thumbnail(THUMBNAIL_SIZE, Image.Resampling.BILINEAR)
                     image.convert("RGB").save(unfinished, "WEBP", quality=78, method=0)
                 unfinished.replace(target)
-            except (OSError, ValueError, Image.DecompressionBombError):
+            except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
                 unfinished.unlink(missing_ok=True)

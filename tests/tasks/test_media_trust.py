@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import socket
 import struct
 import tracemalloc
@@ -345,6 +346,50 @@ def test_a_video_beyond_a_limit_is_refused_before_it_is_decoded(
     monkeypatch.setattr("tliveomni_eval.tasks.video_file.MAX_FRAME_BYTES", 3 * 64 * 48 * 3 - 1)
     with pytest.raises(MediaError, match="3 frames of 64×48"):
         sample_video(path, 1, lambda *_: 9)
+
+
+def mutated(content: bytes, chance: random.Random) -> bytes:
+    """Bytes changed, lost and added, mostly in the header."""
+    changed = bytearray(content)
+    reach = 120 if chance.random() < 0.6 else len(content)
+    for _ in range(chance.choice([1, 1, 2, 4, 16])):
+        place = chance.randrange(min(len(changed), reach))
+        kind = chance.random()
+        if kind < 0.6:
+            changed[place] = chance.choice([0, 1, 127, 128, 255, chance.randrange(256)])
+        elif kind < 0.8:
+            del changed[place : place + chance.randrange(1, 20)]
+        else:
+            changed[place:place] = chance.randbytes(chance.randrange(1, 9))
+        changed = changed or bytearray(b"x")
+    return bytes(changed)
+
+
+@pytest.mark.parametrize("suffix", ["png", "jpg", "webp", "gif", "bmp", "wav", "flac", "ogg", "mp3", "mp4"])
+def test_a_damaged_file_is_read_or_refused_and_nothing_else(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"whole.{suffix}"
+    reads: list[Callable[[Path], object]]
+    if suffix == "mp4":
+        write_video(path, 2)
+        reads = [check_video, lambda damaged: sample_video(damaged, 2, lambda *_: 9)]
+    elif suffix in ("wav", "flac", "ogg", "mp3"):
+        soundfile.write(path, np.sin(np.arange(4000) / 5).astype(np.float32), 16_000)
+        reads = [read_audio, audio_seconds]
+    else:
+        Image.effect_noise((40, 30), 50).convert("RGB").save(path)
+        reads = [read_image, image_size]
+    chance = random.Random(9)
+    refused_ones = 0
+    for _ in range(400):
+        damaged = tmp_path / f"damaged.{suffix}"
+        damaged.write_bytes(mutated(path.read_bytes(), chance))
+        for read in reads:
+            try:
+                read(damaged)
+            except MediaError as error:
+                refused_ones += 1
+                assert str(damaged) in str(error)
+    assert refused_ones
 
 
 def wav_header(seconds: int, rate: int, channels: int) -> bytes:
