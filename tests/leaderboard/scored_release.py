@@ -31,7 +31,7 @@ from tliveomni_eval.tasks.manifest import Sample, load_samples
 from tliveomni_eval.tasks.speech_sample import hotword_list, reference_turns, speech_language
 from tliveomni_eval.tasks.task_index import TaskEntry, read_task_index
 
-LOWER_IS_BETTER = ("cer", "der", "jer", "fnr", "rate")
+LOWER_IS_BETTER = ("cer", "der", "jer", "fnr", "fuzzy", "unparsed_rate", "bias", "minus_circular")
 IMAGE_SIDE = 1000
 """Boxes are answered in thousandths; the scorer is told a picture of this size, so that these are pixels too."""
 
@@ -195,7 +195,7 @@ def _write_run(
             "configs": {"task": task, "metadata": dict(index[task].metadata)},
             "versions": 1,
             "n-shot": 0,
-            "higher_is_better": {metric: not metric.endswith(LOWER_IS_BETTER) for metric in metrics},
+            "higher_is_better": {name: not name.endswith(LOWER_IS_BETTER) for name in index[task].metrics},
             "n-samples": {"original": len(lines), "effective": len(lines)},
         }.items():
             results.setdefault(part, {})[task] = value

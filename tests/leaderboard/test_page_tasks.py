@@ -60,6 +60,10 @@ def test_every_task_is_there_with_its_media_and_a_baseline_that_is_right(pages: 
         assert any(change is not None and change < 0 for sample in page.samples for change in sample.changes), page.task
 
 
+def test_the_gate_compares_every_task(report: WrittenReport) -> None:
+    assert report.outcome == "BREACH"
+
+
 def test_a_question_broke_where_one_of_its_rotations_did(pages: dict[str, TaskPage]) -> None:
     detail = whole(pages["mmbench_circular_mini"])
     circular = next(metric for metric in detail.metrics if metric.metric == "circular")
