@@ -54,7 +54,7 @@ class EvaluationProcess(Protocol):
         """Exit status, once it has ended."""
         ...
 
-    def send_signal(self, number: int) -> None:
+    def send_signal(self, number: int, /) -> None:
         """Send a signal."""
         ...
 
@@ -78,6 +78,7 @@ class FreshProcessRun:
         path.write_text(specification.model_dump_json(indent=2), encoding="utf-8")
         self._events, write_end = Pipe(duplex=False)
         with write_end:
+            self._child: EvaluationProcess
             if warm_server is None:
                 self._child = _new_interpreter(path, self._log_path, write_end.fileno())
             else:
