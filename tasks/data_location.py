@@ -12,13 +12,24 @@ from tliveomni_eval.tasks.packed_image import image_bytes, is_packed
 
 DATA_VARIABLE = "TLIVE_DATA"
 EMBEDDED_DATA = Path(__file__).parent / "data"
+_SHARED_DATA = {"live_selling_points": "live_temporal_grounding", "live_caption": "live_temporal_grounding"}
+"""Tasks whose samples stand in the manifest of another task's embedded set, because they are about the same media."""
+
+
+def embedded_folder(task: str) -> Path:
+    """The folder of the embedded set that holds a task's samples; it need not exist.
+
+    Args:
+        task: Name of the task.
+    """
+    return EMBEDDED_DATA / _SHARED_DATA.get(task, task)
 
 
 def data_folder(task: str, configured: str | None = None) -> Path:
     """The folder whose manifest a task reads.
 
     Args:
-        task: Name of the task; the embedded set lies in a folder of that name.
+        task: Name of the task; without a configured folder it reads `embedded_folder`.
         configured: `dataset_kwargs: {data: …}` of the task's YAML, before the environment variable `TLIVE_DATA`.
 
     Raises:
@@ -29,7 +40,7 @@ def data_folder(task: str, configured: str | None = None) -> Path:
     chosen = configured or os.environ.get(DATA_VARIABLE)
     if task in OFFICIAL_DATA:
         return official_folder(task, chosen)
-    return Path(chosen).expanduser() if chosen else EMBEDDED_DATA / task
+    return Path(chosen).expanduser() if chosen else embedded_folder(task)
 
 
 def data_fingerprint(folder: Path, samples: list[Sample]) -> str:

@@ -246,6 +246,10 @@ def _task_faults(sample: Sample, number: int) -> list[Fault]:
         from tliveomni_eval.tasks.grounding_sample import grounding_faults
 
         return grounding_faults(sample, number)
+    if sample.task in ("live_selling_points", "live_caption"):
+        from tliveomni_eval.tasks.fact_sample import fact_faults
+
+        return fact_faults(sample, number)
     from tliveomni_eval.tasks.picture_sample import picture_faults
 
     return picture_faults(sample, number)

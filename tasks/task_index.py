@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
-from tliveomni_eval.tasks.data_location import EMBEDDED_DATA
+from tliveomni_eval.tasks.data_location import embedded_folder
 from tliveomni_eval.tasks.manifest import MANIFEST_NAME
 
 TASK_FOLDER = Path(__file__).parent
@@ -66,8 +67,8 @@ def _entry(content: dict[str, Any]) -> TaskEntry:
     is_group = isinstance(content["task"], list)
     name = content["group"] if is_group else content["task"]
     metrics = tuple(item["metric"] for item in content.get("metric_list", ()) if item["metric"] != "record")
-    manifest = EMBEDDED_DATA / name / MANIFEST_NAME
-    samples = sum(1 for line in manifest.open("rb") if line.strip()) if manifest.is_file() else 0
+    manifest = embedded_folder(name) / MANIFEST_NAME
+    samples = _samples_of(manifest, name) if manifest.is_file() else 0
     return TaskEntry(
         name=name,
         members=tuple(content["task"]) if is_group else (),
@@ -76,6 +77,11 @@ def _entry(content: dict[str, Any]) -> TaskEntry:
         generation_kwargs=content.get("generation_kwargs") or {},
         embedded_samples=samples,
     )
+
+
+def _samples_of(manifest: Path, task: str) -> int:
+    with manifest.open("rb") as file:
+        return sum(1 for line in file if line.strip() and json.loads(line)["task"] == task)
 
 
 def leaf_tasks(names: list[str], index: Mapping[str, TaskEntry]) -> list[str]:

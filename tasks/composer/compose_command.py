@@ -109,7 +109,7 @@ def live_temporal_grounding(
     bank: Path | None,
     workers: int | None,
 ) -> None:
-    """Write live streams with questions about when something is shown or said.
+    """Write live streams with questions about when something is shown or said, their selling points and captions.
 
     The embedded set is what the defaults write. OUT must be new or empty.
     """

@@ -45,6 +45,10 @@ class OracleAdapter(_DocumentAdapter):
             return json.dumps([{"bbox_2d": box, "label": label} for box in boxes], ensure_ascii=False)
         if task == "live_temporal_grounding":
             return json.dumps([{"start": start, "end": end} for start, end in reference])
+        if task == "live_selling_points":
+            return json.dumps([fact["text"] for fact in reference], ensure_ascii=False)
+        if task == "live_caption":
+            return ", ".join(fact["text"] for fact in reference)
         return reference if isinstance(reference, str) else json.dumps(reference, ensure_ascii=False)
 
 

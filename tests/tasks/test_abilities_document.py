@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tliveomni_eval.tasks.data_location import EMBEDDED_DATA
+from tliveomni_eval.tasks.data_location import embedded_folder
 from tliveomni_eval.tasks.task_index import read_task_index
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "abilities.md"
@@ -28,7 +28,7 @@ def test_a_row_says_what_the_task_says(row: list[str]) -> None:
     assert metric in entry.metrics
     assert (sensitivity, modality) == (entry.metadata["sensitivity"], entry.metadata["modality"])
     wanted = {tuple(part.strip().split("=")) for part in slices.split(",") if part.strip()}
-    manifest = EMBEDDED_DATA / task / "manifest.jsonl"
+    manifest = embedded_folder(task) / "manifest.jsonl"
     if wanted and manifest.is_file():
         lines = map(json.loads, manifest.read_text(encoding="utf-8").splitlines())
-        assert wanted <= {item for line in lines for item in line["slices"].items()}
+        assert wanted <= {item for line in lines if line["task"] == task for item in line["slices"].items()}

@@ -1,4 +1,4 @@
-"""The embedded live_temporal_grounding set: complete, what the generator makes, and true to its spans."""
+"""The embedded streams and live_temporal_grounding: complete, what the generator makes, and true to its spans."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FOLDER = EMBEDDED_DATA / "live_temporal_grounding"
 
 @pytest.fixture(scope="module")
 def samples() -> list[Sample]:
-    loaded, faults = check_folder(FOLDER, known_tasks=("live_temporal_grounding",))
+    loaded, faults = check_folder(FOLDER, "live_temporal_grounding")
     assert not faults
     return loaded
 

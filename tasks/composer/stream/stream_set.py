@@ -1,4 +1,4 @@
-"""Write a live_temporal_grounding data set: streams, questions about each, and the manifest."""
+"""Write streams and the manifest of the tasks on them: live_temporal_grounding, live_selling_points, live_caption."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -11,6 +11,7 @@ from tliveomni_eval.tasks.composer.catalogue import Side
 from tliveomni_eval.tasks.composer.live_ocr_set import MEDIA_FOLDER
 from tliveomni_eval.tasks.composer.set_record import files_sha256, write_set_record
 from tliveomni_eval.tasks.composer.speech_bank import SpeechBank
+from tliveomni_eval.tasks.composer.stream.stream_facts import caption_facts, selling_point_facts
 from tliveomni_eval.tasks.composer.stream.stream_file import CRF, write_stream
 from tliveomni_eval.tasks.composer.stream.stream_picture import stream_frames
 from tliveomni_eval.tasks.composer.stream.stream_plan import StreamPlan, plan_stream
@@ -33,6 +34,7 @@ _ATTEMPTS: Final = 60
 _EVIDENCE: Final[tuple[Evidence, ...]] = ("seen", "both", "seen", "heard")
 _GENERATOR_FILES: Final = (
     "catalogue.*",
+    "speech_grammar.json",
     "photographs.py",
     "typefaces.py",
     "fonts/*.?tf",
@@ -115,7 +117,11 @@ def compose_stream(planned: PlannedStream, side: Side, bank: SpeechBank | None) 
 
 
 def stream_manifest_lines(planned: PlannedStream, composed: ComposedStream) -> list[dict[str, Any]]:
-    """One line a question; questions about one stream share its cluster."""
+    """One line a question, then those of live_selling_points and live_caption; all of one stream share its cluster."""
+    return [*_question_lines(planned, composed), *_fact_lines(planned, composed)]
+
+
+def _question_lines(planned: PlannedStream, composed: ComposedStream) -> list[dict[str, Any]]:
     plan = composed.plan
     return [
         {
@@ -136,6 +142,38 @@ def stream_manifest_lines(planned: PlannedStream, composed: ComposedStream) -> l
         }
         for number, question in enumerate(composed.questions)
     ]
+
+
+def _fact_lines(planned: PlannedStream, composed: ComposedStream) -> list[dict[str, Any]]:
+    plan = composed.plan
+    evidence = plan.segments[0].evidence
+    slices = {"duration_s": plan.duration, "lang": plan.lang, "segments": plan.segment_count}
+    shared = {
+        "media": [{"type": "video", "path": f"{MEDIA_FOLDER}/{planned.id}.mp4"}],
+        "cluster": planned.id,
+        "context": {"lang": plan.lang, "evidence": evidence},
+    }
+    lines = [
+        {
+            "id": planned.id.replace(TASK, "live_selling_points"),
+            "task": "live_selling_points",
+            "reference": selling_point_facts(plan, composed.speech),
+            "slices": {**slices, "evidence": evidence},
+            **shared,
+        }
+    ]
+    if evidence != "heard":
+        # Where the products are only said, the picture shows nothing but the host.
+        lines.append(
+            {
+                "id": planned.id.replace(TASK, "live_caption"),
+                "task": "live_caption",
+                "reference": caption_facts(plan),
+                "slices": slices,
+                **shared,
+            }
+        )
+    return lines
 
 
 def write_planned_stream(
