@@ -41,6 +41,8 @@ def main(arguments: list[str]) -> int:
     """
     specification = RunSpecification.model_validate_json(Path(arguments[0]).read_bytes())
     events = EventWriter(int(arguments[1]) if len(arguments) > 1 else None)
+    # A shell starts background jobs with this signal ignored, and `tlive run` ends its runs by it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     _keep_to_cores(specification.cores)
     try:

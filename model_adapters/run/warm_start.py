@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -120,8 +119,6 @@ def _evaluate(specification: str, log: str, events: Connection) -> None:
     for standard in (1, 2):
         os.dup2(descriptor, standard)
     os.close(descriptor)
-    # The standard library's fork server leaves these as its parent had them, and the parent may be handling them.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     from tliveomni_eval.model_adapters.run.evaluation_process import main
 
     os.environ.pop(IMPORTS_IN_SERVER, None)

@@ -13,6 +13,7 @@ from tliveomni_eval.model_adapters.run.run_specification import RunSpecification
 
 
 def main() -> int:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     specification = RunSpecification.model_validate_json(Path(sys.argv[1]).read_bytes())
     events = EventWriter(int(sys.argv[2]))
     behaviour = specification.variant

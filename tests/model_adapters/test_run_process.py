@@ -63,7 +63,8 @@ def test_a_failure_is_a_failure_with_a_reason(tmp_path: Path, variant: str, stat
 
 def test_an_interrupt_ends_the_child_too(tmp_path: Path) -> None:
     code = (
-        "import sys; from pathlib import Path\n"
+        "import signal, sys; from pathlib import Path\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "from tliveomni_eval.model_adapters.run import child_process\n"
         "from tliveomni_eval.model_adapters.run.run_specification import RunSpecification\n"
         "child_process._MODULE = 'fake_evaluation'\n"
