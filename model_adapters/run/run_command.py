@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,13 +56,12 @@ def command(
     from tliveomni_eval.model_adapters.run.run_display import outcome_table
     from tliveomni_eval.tasks.task_index import leaf_tasks, read_task_index
 
-    # Whoever ends a job scheduler's process means the runs too: they keep what is complete.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     specifications = _specifications(tasks, variants, checkpoints, out, limit, model_args)
     for specification in specifications:
         _prepare_folder(specification.run_folder, fresh)
     console = Console(stderr=as_json, soft_wrap=True)
-    outcomes = _run_all(specifications, jobs or _default_jobs(specifications), console)
+    with _interrupted_by_sigterm():
+        outcomes = _run_all(specifications, jobs or _default_jobs(specifications), console)
     if as_json:
         click.echo(json.dumps(_outcomes_as_json(specifications, outcomes), indent=2, ensure_ascii=False))
     else:
@@ -91,6 +92,16 @@ def _add_to_store(store: Path | None, runs: list[Path]) -> None:
             click.echo(f"{run.name} {'added to' if is_new else 'is already in'} the store {store}: {run_id}", err=True)
         except UserError as error:
             click.echo(f"warning: {run.name} was not added to the store {store}: {error}", err=True)
+
+
+@contextmanager
+def _interrupted_by_sigterm() -> Iterator[None]:
+    """A job scheduler that ends this process means the runs too: they keep what is complete."""
+    earlier = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, earlier)
 
 
 def _run_all(specifications: list[RunSpecification], jobs: int, console: Console) -> dict[str, RunOutcome]:

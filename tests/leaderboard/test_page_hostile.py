@@ -105,7 +105,7 @@ def test_every_view_shows_hostile_text_as_text(open_page: Opener, hostile: Writt
         ),
     ):
         page.evaluate("address => { location.hash = address }", address)
-        page.wait_for_function("document.querySelector('main h1') !== null")
+        expect(page.locator("main h1").first).to_be_attached()
         expect(page.locator("h1").first).not_to_have_text("There is nothing at this address")
         for forbidden in (
             "main script",

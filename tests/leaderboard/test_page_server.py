@@ -93,7 +93,7 @@ def test_matrix_to_sample(open_page: Opener, address: str) -> None:
     page.locator(".sample-list tbody a").first.click()
     image = page.locator(".picture img").first
     expect(image).to_be_visible()
-    page.wait_for_function("document.querySelector('.picture img').naturalWidth === 320")
+    page.wait_for_function("() => document.querySelector('.picture img').naturalWidth === 320")
 
 
 def test_history_names_the_release_where_the_regression_began(open_page: Opener, address: str, store: RunStore) -> None:

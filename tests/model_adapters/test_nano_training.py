@@ -290,6 +290,7 @@ def test_dimensions_round_trip():
 
 
 def test_a_run_trains_saves_and_resumes(tmp_path):
+    handler = signal.getsignal(signal.SIGTERM)
     config = tmp_path / "config.yaml"
     settings = yaml.safe_load(train.DEFAULT_CONFIG.read_text())
     settings["model"] = TINY
@@ -313,7 +314,7 @@ def test_a_run_trains_saves_and_resumes(tmp_path):
         == 0
     )
     assert multiprocessing.active_children() == []
-    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    assert signal.getsignal(signal.SIGTERM) == handler
     before, after = load_masters(first), load_masters(second)
     assert before.keys() == after.keys()
     assert any(not torch.equal(before[name], after[name]) for name in before)
