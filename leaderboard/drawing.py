@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from tliveomni_eval.leaderboard.page_data import Drawing, DrawnBox, DrawnSpan, DrawnTurn
+from tliveomni_eval.leaderboard.task_page_data import Drawing, DrawnBox, DrawnSpan, DrawnTurn
 
 _MOST_DRAWN = 400
 _LONGEST_TURN_TEXT = 300

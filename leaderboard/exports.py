@@ -9,7 +9,8 @@ import unicodedata
 from collections.abc import Callable, Mapping
 
 from tliveomni_eval.evals.gate.printable import markdown_code
-from tliveomni_eval.leaderboard.page_data import Cell, MatrixRow, PageOverview, VerdictName
+from tliveomni_eval.leaderboard.page_data import Cell, MatrixRow, PageOverview
+from tliveomni_eval.leaderboard.page_model import VerdictName
 
 _FORMULA_STARTS = ("=", "+", "-", "@", "|", "%")
 _CSV_COLUMNS = (

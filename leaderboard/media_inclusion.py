@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from tliveomni_eval.leaderboard.media_location import FoundMedium
-from tliveomni_eval.leaderboard.page_data import MediaItem
+from tliveomni_eval.leaderboard.task_page_data import MediaItem
 from tliveomni_eval.leaderboard.waveform import waveform
 
 MediaChoice = Literal["changed", "all", "none"]

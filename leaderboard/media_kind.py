@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tliveomni_eval.leaderboard.page_data import MediaKind
+from tliveomni_eval.leaderboard.page_model import MediaKind
 
 SNIFFED_BYTES = 16
 

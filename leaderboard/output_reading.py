@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tliveomni_eval.evals.record import Status
-from tliveomni_eval.leaderboard.page_data import ChoiceOption, Drawing, DrawnSpan, DrawnTurn, HotwordCount
+from tliveomni_eval.leaderboard.task_page_data import ChoiceOption, Drawing, DrawnSpan, DrawnTurn, HotwordCount
 
 _MOST_OPTIONS = 26
 _MOST_HOTWORDS = 200

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tliveomni_eval.evals.logs.task_log import Categories, MetricColumn, TaskLog
 from tliveomni_eval.leaderboard.group_quality import group_counts, is_group_metric
-from tliveomni_eval.leaderboard.page_data import SliceName
+from tliveomni_eval.leaderboard.task_page_data import SliceName
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]

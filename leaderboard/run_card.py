@@ -12,7 +12,8 @@ from typing import Any
 from tliveomni_eval.evals.gate.verdict import Outcome, Verdict
 from tliveomni_eval.evals.logs.run_folder import Run
 from tliveomni_eval.evals.logs.run_info import RunInfo
-from tliveomni_eval.leaderboard.page_data import EnvironmentEntry, RunCard, VerdictName
+from tliveomni_eval.leaderboard.page_data import EnvironmentEntry, RunCard
+from tliveomni_eval.leaderboard.page_model import VerdictName
 
 _LONGEST_VALUE = 400
 

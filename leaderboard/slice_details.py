@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from tliveomni_eval.evals.record import Status
 from tliveomni_eval.leaderboard.output_reading import OutputReading
-from tliveomni_eval.leaderboard.page_data import (
+from tliveomni_eval.leaderboard.paired_samples import BoolArray, PairedSamples
+from tliveomni_eval.leaderboard.slice_data import (
     Concentration,
     Histogram,
     HotwordRow,
@@ -18,7 +19,6 @@ from tliveomni_eval.leaderboard.page_data import (
     SliceDetail,
     StatusChange,
 )
-from tliveomni_eval.leaderboard.paired_samples import BoolArray, PairedSamples
 from tliveomni_eval.leaderboard.text_alignment import rank_confusions
 
 _MOST_CONCENTRATIONS = 8

@@ -30,9 +30,9 @@ from tliveomni_eval.leaderboard.output_reading import (
     hotword_counts,
     time_offsets,
 )
-from tliveomni_eval.leaderboard.page_data import ChoiceOption, Drawing, MediaItem, Output, Sample, TaskPage
 from tliveomni_eval.leaderboard.paired_samples import PairedSamples
 from tliveomni_eval.leaderboard.slice_details import slice_detail
+from tliveomni_eval.leaderboard.task_page_data import ChoiceOption, Drawing, MediaItem, Output, Sample, TaskPage
 from tliveomni_eval.leaderboard.text_alignment import align, character_confusions
 
 

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from rapidfuzz.distance import Levenshtein
-from tliveomni_eval.leaderboard.page_data import Confusion, EditTag
+from tliveomni_eval.leaderboard.slice_data import Confusion
+from tliveomni_eval.leaderboard.task_page_data import EditTag
 
 LONGEST_ALIGNED = 4_000
 """Longer texts are shown without marks: alignment is quadratic, and nobody reads such a diff by character."""

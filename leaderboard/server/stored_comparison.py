@@ -15,12 +15,14 @@ from tliveomni_eval.evals.gate.gate import gate_candidates
 from tliveomni_eval.leaderboard.media_kind import SNIFFED_BYTES, MediaType, sniff
 from tliveomni_eval.leaderboard.media_location import FoundMedium
 from tliveomni_eval.leaderboard.page_builder import Comparison, build_overview, pair_tasks
-from tliveomni_eval.leaderboard.page_data import PAGE_FORMAT, MediaItem
+from tliveomni_eval.leaderboard.page_data import PAGE_FORMAT
 from tliveomni_eval.leaderboard.page_html import script_safe_json
 from tliveomni_eval.leaderboard.reported_runs import UNQUANTIZED_VARIANTS
 from tliveomni_eval.leaderboard.run_card import ReportedRun
-from tliveomni_eval.leaderboard.store.run_store import RunStore, StoredRunFacts
+from tliveomni_eval.leaderboard.store.run_store import RunStore
+from tliveomni_eval.leaderboard.store.stored_run import StoredRunFacts
 from tliveomni_eval.leaderboard.task_page import build_task_page
+from tliveomni_eval.leaderboard.task_page_data import MediaItem
 from tliveomni_eval.leaderboard.waveform import waveform
 
 _MOST_CANDIDATES = 6

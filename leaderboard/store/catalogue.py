@@ -59,18 +59,19 @@ _LOCK_WAIT_S = 60
 
 
 @contextmanager
-def open_catalogue(folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+def open_catalogue(folder: Path, anew: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
     """Opens the catalogue of a store inside a transaction, migrated to the newest version.
 
     Args:
         folder: Folder of the store; it exists.
+        anew: Whether to begin with an empty catalogue, whatever there is.
 
     Raises:
         StoreError: If another process holds it for a minute, it is damaged, or a newer program wrote it.
     """
     path = folder / "catalogue.duckdb"
     try:
-        with FileLock(folder / ".lock", timeout=_LOCK_WAIT_S), duckdb.connect(str(path)) as connection:
+        with FileLock(folder / ".lock", timeout=_LOCK_WAIT_S), _connect(path, anew) as connection:
             _migrate(connection, path)
             connection.begin()
             try:
@@ -85,6 +86,13 @@ def open_catalogue(folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         raise StoreError(f"{path}: {error}; `tlive store rebuild` makes the catalogue anew from its runs") from error
     except PermissionError as error:
         raise StoreError(f"{folder}: cannot be written: {error.strerror}") from error
+
+
+def _connect(path: Path, anew: bool) -> duckdb.DuckDBPyConnection:
+    if anew:
+        for old in (path, path.with_name(f"{path.name}.wal")):
+            old.unlink(missing_ok=True)
+    return duckdb.connect(str(path))
 
 
 def _migrate(connection: duckdb.DuckDBPyConnection, path: Path) -> None:

@@ -2,58 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import shutil
 import uuid
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
 
-import duckdb
-import numpy as np
-import pyarrow as pa
 from tliveomni_eval.evals.errors import unknown_name_message
 from tliveomni_eval.evals.logs.run_folder import Run, read_run
-from tliveomni_eval.evals.logs.run_info import RUN_INFO_NAME, RunInfo, read_run_info
-from tliveomni_eval.evals.logs.task_log import TaskLog
-from tliveomni_eval.leaderboard.media_location import MediaLocator, default_media_roots
+from tliveomni_eval.evals.logs.run_info import RUN_INFO_NAME, read_run_info
 from tliveomni_eval.leaderboard.store.catalogue import open_catalogue, rows
-from tliveomni_eval.leaderboard.store.sample_table import read_sample_table, write_sample_table
+from tliveomni_eval.leaderboard.store.catalogue_rows import insert_rows, read_rows
+from tliveomni_eval.leaderboard.store.run_writer import write_run
+from tliveomni_eval.leaderboard.store.sample_table import read_sample_table
 from tliveomni_eval.leaderboard.store.store_error import StoreError
-from tliveomni_eval.leaderboard.store.stored_media import MediaHasher, StoredMedium
+from tliveomni_eval.leaderboard.store.stored_run import StoredRunFacts, content_id, read_facts
 
-_FACTS_NAME = "facts.json"
 _SHORTEST_ID = 4
-
-
-@dataclass(frozen=True, slots=True)
-class StoredRunFacts:
-    """A run as the catalogue lists it.
-
-    Attributes:
-        run_id: 16 hexadecimal digits over its logs.
-        name: Its name.
-        variant: Precision of the backend, where known.
-        model: lmms-eval model class, where known.
-        checkpoint: Fingerprint of the checkpoint, where known.
-        started: When it began; when it was added where that is unknown.
-        duration_s: Seconds, where known.
-        samples: Samples of all tasks.
-        folder: The run folder it came from.
-    """
-
-    run_id: str
-    name: str
-    variant: str | None
-    model: str | None
-    checkpoint: str | None
-    started: datetime
-    duration_s: float | None
-    samples: int
-    folder: str
 
 
 class RunStore:
@@ -88,14 +53,14 @@ class RunStore:
             StoreError: If the store cannot be written.
         """
         run = read_run(path)
-        run_id = _content_id(run)
+        run_id = content_id(run)
         final = self.folder / "runs" / run_id
         if final.exists() and self._has(run_id):
             return run_id, False
         unfinished = self.folder / "runs" / f".{run_id}-{uuid.uuid4().hex}"
         try:
             unfinished.mkdir()
-            media = self._write(run, path, unfinished, media_roots)
+            write_run(run, path, unfinished, self.folder, media_roots)
             try:
                 unfinished.rename(final)
             except OSError:
@@ -105,9 +70,9 @@ class RunStore:
             raise StoreError(f"{self.folder}: cannot be written: {error.strerror}") from error
         finally:
             shutil.rmtree(unfinished, ignore_errors=True)
+        rows_of_run = read_rows(final)
         with open_catalogue(self.folder) as catalogue:
-            _insert_media(catalogue, media)
-            _insert_run(catalogue, run_id, _read_facts(final), final)
+            insert_rows(catalogue, rows_of_run)
         return run_id, True
 
     def runs(self) -> list[StoredRunFacts]:
@@ -184,14 +149,10 @@ class RunStore:
 
     def rebuild(self) -> int:
         """Makes the catalogue anew from the runs in the store and returns how many there are."""
-        for name in ("catalogue.duckdb", "catalogue.duckdb.wal"):
-            (self.folder / name).unlink(missing_ok=True)
         folders = sorted(path for path in (self.folder / "runs").iterdir() if path.name.isalnum())
-        with open_catalogue(self.folder) as catalogue:
+        with open_catalogue(self.folder, anew=True) as catalogue:
             for folder in folders:
-                facts = _read_facts(folder)
-                _insert_media_rows(catalogue, facts["media"])
-                _insert_run(catalogue, folder.name, facts, folder)
+                insert_rows(catalogue, read_rows(folder))
         return len(folders)
 
     def medium(self, digest: str) -> tuple[Path, str] | None:
@@ -206,123 +167,9 @@ class RunStore:
         Raises:
             StoreError: If the run is damaged.
         """
-        facts = _read_facts(self.folder / "runs" / run_id)
+        facts = read_facts(self.folder / "runs" / run_id)
         return {digest: Path(path) for digest, _, _, path, _ in facts["media"]}
 
     def _has(self, run_id: str) -> bool:
         with open_catalogue(self.folder) as catalogue:
             return bool(rows(catalogue, "SELECT 1 AS one FROM runs WHERE run_id = ?", [run_id]))
-
-    def _write(self, run: Run, path: Path, folder: Path, media_roots: Sequence[Path]) -> list[StoredMedium]:
-        locator = MediaLocator(default_media_roots([path], media_roots))
-        hasher = MediaHasher(self.folder)
-        media: dict[str, StoredMedium] = {}
-        for index, log in enumerate(run.tasks.values()):
-            names: list[list[str]] = []
-            for position in range(len(log)):
-                found = [hasher.store(medium) for medium in locator.of_sample(log.sample(position))]
-                names.append([f"hash:{medium.hash}" for medium in found if medium])
-                media.update({medium.hash: medium for medium in found if medium})
-            write_sample_table(log, folder / f"task-{index:03d}.parquet", names)
-        hasher.make_thumbnails(media.values())
-        if run.run_info is not None:
-            run.run_info.write(folder)
-        facts = {
-            "name": run.name,
-            "folder": str(path.resolve()),
-            "added": datetime.now(UTC).isoformat(),
-            "media": [[m.hash, m.type.kind, m.type.mime, str(m.path), m.size] for m in media.values()],
-        }
-        (folder / _FACTS_NAME).write_text(json.dumps(facts), encoding="utf-8")
-        return list(media.values())
-
-
-def _content_id(run: Run) -> str:
-    digest = hashlib.sha256()
-    for log in run.tasks.values():
-        with log.path.open("rb") as file:
-            digest.update(hashlib.file_digest(file, "sha256").digest())
-    if run.run_info is not None:
-        digest.update(run.run_info.model_dump_json().encode())
-    return digest.hexdigest()[:16]
-
-
-def _read_facts(folder: Path) -> dict[str, Any]:
-    try:
-        facts: dict[str, Any] = json.loads((folder / _FACTS_NAME).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise StoreError(f"{folder}: damaged: {error}; delete the folder and add the run again") from error
-    return facts
-
-
-def _insert_media(catalogue: duckdb.DuckDBPyConnection, media: Sequence[StoredMedium]) -> None:
-    _insert_media_rows(catalogue, [[m.hash, m.type.kind, m.type.mime, str(m.path), m.size] for m in media])
-
-
-def _insert_media_rows(catalogue: duckdb.DuckDBPyConnection, values: Sequence[Sequence[Any]]) -> None:
-    if values:
-        columns = zip(("hash", "kind", "mime", "path", "bytes"), zip(*values, strict=True), strict=True)
-        catalogue.register("new_media", pa.table({name: list(column) for name, column in columns}))
-        catalogue.execute("INSERT OR IGNORE INTO media SELECT hash, kind, mime, path, bytes FROM new_media")
-        catalogue.unregister("new_media")
-
-
-def _insert_run(catalogue: duckdb.DuckDBPyConnection, run_id: str, facts: dict[str, Any], folder: Path) -> None:
-    info = read_run_info(folder / RUN_INFO_NAME) if (folder / RUN_INFO_NAME).exists() else None
-    logs = [read_sample_table(path) for path in sorted(folder.glob("task-*.parquet"))]
-    catalogue.execute(
-        "INSERT OR IGNORE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        [
-            run_id,
-            facts["name"],
-            info.variant if info else None,
-            info.model if info else None,
-            info.checkpoint.fingerprint if info else None,
-            info.start if info else None,
-            info.duration_s if info else None,
-            sum(len(log) for log in logs),
-            facts["folder"],
-            datetime.fromisoformat(facts["added"]),
-            _environment(info),
-        ],
-    )
-    catalogue.execute("DELETE FROM results WHERE run_id = ?", [run_id])
-    summed = [[run_id, *row] for log in logs for row in _summed(log)]
-    if summed:
-        columns = list(zip(*summed, strict=True))
-        names = ["run_id", "task", "attribute", "value", "metric", "headline", "higher_is_better", "num", "den", "n"]
-        table = {name: list(column) for name, column in zip(names, columns, strict=True)}
-        new_results = pa.table(table)
-        catalogue.register("new_results", new_results)
-        catalogue.execute(f"INSERT INTO results SELECT {', '.join(names)} FROM new_results")
-        catalogue.unregister("new_results")
-
-
-def _environment(info: RunInfo | None) -> str:
-    return (
-        info.model_dump_json(include={"versions", "hardware", "engine_args", "decoding", "data", "prompts"})
-        if info
-        else "{}"
-    )
-
-
-def _summed(log: TaskLog) -> list[list[Any]]:
-    """Counts of every slice and metric; a set metric has no sum and is left out."""
-    found: list[list[Any]] = []
-    for name, column in log.metrics.items():
-        if column.payloads is not None:
-            continue
-        facts = [name, name == log.headline, column.higher_is_better is not False]
-        found.append([log.name, None, None, *facts, float(column.num.sum()), float(column.den.sum()), len(log)])
-        for attribute, values in log.slices.items():
-            inside = values.codes >= 0
-            size = len(values.values)
-            codes = values.codes[inside]
-            num = np.bincount(codes, column.num[inside], size)
-            den = np.bincount(codes, column.den[inside], size)
-            n = np.bincount(codes, minlength=size)
-            found += [
-                [log.name, attribute, value, *facts, float(num[code]), float(den[code]), int(n[code])]
-                for code, value in enumerate(values.values)
-            ]
-    return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -39,13 +39,13 @@ class StoredTaskLog(TaskLog):
         return line
 
 
-def write_sample_table(log: TaskLog, path: Path, media: Sequence[Sequence[str]]) -> None:
+def write_sample_table(log: TaskLog, path: Path, media_names: Callable[[Mapping[str, Any]], Sequence[str]]) -> None:
     """Writes the samples of a task.
 
     Args:
         log: The task.
         path: The Parquet file to write.
-        media: For each sample what names its media in the store.
+        media_names: What names the media of a logged sample in the store.
 
     Raises:
         LogError: If the log changed since it was read.
@@ -63,7 +63,7 @@ def write_sample_table(log: TaskLog, path: Path, media: Sequence[Sequence[str]])
         "output": pa.array([_utf8(answer_text(line)) for line in lines], pa.string()),
         "detail": pa.array([_detail_json(line) for line in lines], pa.string()),
         "tokens": pa.array([output_tokens(line) for line in lines], pa.int64()),
-        "media": pa.array([list(names) for names in media], pa.list_(pa.string())),
+        "media": pa.array([list(media_names(line)) for line in lines], pa.list_(pa.string())),
     }
     for index, values in enumerate(log.slices.values()):
         columns[f"slice_{index}"] = _strings(values)

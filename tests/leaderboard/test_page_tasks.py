@@ -10,8 +10,9 @@ from playwright.sync_api import Locator, Page, expect
 from scored_release import PLANS, write_scored_release
 from tliveomni_eval.evals.metrics.group_payload import GroupPayload, count_groups
 from tliveomni_eval.leaderboard.group_quality import group_counts
-from tliveomni_eval.leaderboard.page_data import HotwordCount, SliceDetail, TaskPage
 from tliveomni_eval.leaderboard.report import WrittenReport, write_report
+from tliveomni_eval.leaderboard.slice_data import SliceDetail
+from tliveomni_eval.leaderboard.task_page_data import HotwordCount, TaskPage
 
 Opener = Callable[..., Page]
 

@@ -9,11 +9,12 @@ from click.testing import CliRunner
 from synthetic_run import careless, planted_regression, right, samples, with_noise, write_run
 from tliveomni_eval.evals.gate.gate import gate_candidates
 from tliveomni_eval.leaderboard.page_builder import Comparison, build_overview, pair_tasks
-from tliveomni_eval.leaderboard.page_data import PageOverview, TaskPage
+from tliveomni_eval.leaderboard.page_data import PageOverview
 from tliveomni_eval.leaderboard.report import write_report
 from tliveomni_eval.leaderboard.report_command import command
 from tliveomni_eval.leaderboard.report_error import ReportError
 from tliveomni_eval.leaderboard.reported_runs import read_reported_runs, run_folders, split_baseline
+from tliveomni_eval.leaderboard.task_page_data import TaskPage
 
 
 def embedded(page: Path, name: str) -> dict:
