@@ -1,0 +1,1 @@
+"""TLiveOmni for vLLM, out of tree: the model, its multimodal processing, the switches of parity with transformers."""
