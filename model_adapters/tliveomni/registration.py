@@ -1,0 +1,21 @@
+"""TLiveOmni becomes known to transformers' Auto classes, so that a local folder loads without `trust_remote_code`."""
+
+from __future__ import annotations
+
+
+def register() -> None:
+    """Register configuration, model and processor; calling it again changes nothing.
+
+    Not registered, `AutoProcessor` would silently return a tokenizer for a TLiveOmni checkpoint.
+    """
+    from transformers import AutoConfig, AutoModel, AutoModelForImageTextToText, AutoModelForMultimodalLM, AutoProcessor
+
+    from .configuration import MODEL_TYPE, TLiveOmniConfig
+    from .modeling import TLiveOmniForConditionalGeneration, TLiveOmniModel
+    from .processing import TLiveOmniProcessor
+
+    AutoConfig.register(MODEL_TYPE, TLiveOmniConfig, exist_ok=True)
+    AutoProcessor.register(TLiveOmniConfig, TLiveOmniProcessor, exist_ok=True)
+    AutoModel.register(TLiveOmniConfig, TLiveOmniModel, exist_ok=True)
+    for auto_class in (AutoModelForImageTextToText, AutoModelForMultimodalLM):
+        auto_class.register(TLiveOmniConfig, TLiveOmniForConditionalGeneration, exist_ok=True)
