@@ -1,6 +1,6 @@
 """Does an independent recogniser understand the English of the bank? Compared with the recorded clips of live_asr.
 
-    uv run --with pocketsphinx --with . python tests/benchmarks/speech_intelligibility.py
+    uv run --no-project --with pocketsphinx --with . python tests/benchmarks/speech_intelligibility.py
 
 PocketSphinx (hidden Markov models, its own American English model) knows nothing of Kokoro. Only sentences whose
 words are all in its dictionary are asked, so invented brands are left out. Prints the word error rate of each voice.
