@@ -11,6 +11,7 @@ from tliveomni_eval.evals.gate.verdict import GateReport
 from tliveomni_eval.evals.logs.task_log import TaskLog
 from tliveomni_eval.leaderboard.page_data import PageOverview, TaskCard
 from tliveomni_eval.leaderboard.paired_samples import PairedSamples, pair_samples
+from tliveomni_eval.leaderboard.recommendation import recommendations
 from tliveomni_eval.leaderboard.release_matrix import build_rows
 from tliveomni_eval.leaderboard.run_card import ReportedRun, run_card, short_names
 from tliveomni_eval.leaderboard.standing import standings
@@ -62,6 +63,10 @@ def build_overview(
         run_card(run, key, comparison.baseline, verdict)
         for run, key, verdict in zip(comparison.candidates, keys[1:], verdicts, strict=True)
     ]
+    cards = [_task_card(name, paired) for name, paired in tasks.items()]
+    figures = [run.serving for run in (comparison.baseline, *comparison.candidates)]
+    ranked = standings(tasks, cards, [baseline, *candidates], figures)
+    noise = next((verdict.noise_run for verdict in verdicts if verdict.noise_run), None)
     return PageOverview(
         title=title,
         generated=now.isoformat(timespec="seconds"),
@@ -70,9 +75,11 @@ def build_overview(
         confidence=verdicts[0].slices[0].rule.confidence if verdicts[0].slices else 0.95,
         baseline=baseline,
         candidates=candidates,
-        tasks=[_task_card(name, paired) for name, paired in tasks.items()],
+        tasks=cards,
         rows=build_rows(tasks, verdicts),
-        standings=standings(tasks, [baseline, *candidates]),
+        standings=ranked,
+        recommendations=recommendations(baseline, candidates, ranked),
+        noise_run=noise.name if noise else "",
         media_note=media_note,
         notes=[f"allowed: {message}" for message in dict.fromkeys(allowed)],
     )

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from tliveomni_eval.evals.gate.pairing import WHOLE_TASK
 from tliveomni_eval.evals.gate.verdict import SliceVerdict, Verdict
-from tliveomni_eval.leaderboard.page_data import Cell, MatrixRow
+from tliveomni_eval.leaderboard.page_data import Cell, MatrixRow, NoiseFigures
 from tliveomni_eval.leaderboard.paired_samples import PairedSamples
 
 _ABSENT = Cell(verdict="MISSING", note="this candidate has no result here")
@@ -38,6 +38,7 @@ def build_rows(tasks: Mapping[str, PairedSamples], verdicts: Sequence[Verdict]) 
                     budget=rule.budget if rule else 0.015,
                     loss_kind=rule.loss if rule else "relative",
                     cells=[_cell(one, paired.higher_is_better[0]) for one in found],
+                    noise=_noise(found),
                 )
             )
     return rows
@@ -58,6 +59,14 @@ def _only_in_verdicts(
     return [(name.partition("=")[0], name.partition("=")[2]) for name in extra]
 
 
+def _noise(found: Sequence[SliceVerdict | None]) -> NoiseFigures | None:
+    """The same for every candidate: it compares the baseline with itself."""
+    noise = next((one.noise for one in found if one is not None and one.noise is not None), None)
+    if noise is None:
+        return None
+    return NoiseFigures(loss=noise.loss, low=noise.low, high=noise.high, flip_rate=noise.flip_rate)
+
+
 def _cell(judged: SliceVerdict | None, higher_is_better: bool) -> Cell:
     if judged is None:
         return _ABSENT
@@ -75,6 +84,8 @@ def _cell(judged: SliceVerdict | None, higher_is_better: bool) -> Cell:
         clusters=judged.clusters,
         broke=judged.flips_worse,
         fixed=judged.flips_better,
+        flip_rate=judged.flip_rate,
+        inside_noise=judged.noise.inside if judged.noise else None,
         further_clusters=judged.further_clusters,
         note=judged.note,
     )

@@ -53,6 +53,7 @@ def write_report(
     media_roots: Sequence[Path] = (),
     title: str | None = None,
     allow: Sequence[str] = (),
+    noise: Path | None = None,
     now: datetime | None = None,
     limit: int = SINGLE_FILE_LIMIT,
 ) -> WrittenReport:
@@ -68,6 +69,7 @@ def write_report(
         media_roots: Further folders whose media may be shown.
         title: Heading; the names of the runs by default.
         allow: Differences between runs that do not forbid the comparison.
+        noise: A second run of the baseline, to tell loss from noise.
         now: Time written on the page; the current one by default.
         limit: Bytes of a page in one file; media beyond it are left out with a note.
 
@@ -80,7 +82,9 @@ def write_report(
     if not candidates:
         raise ReportError(f"only one run ({reference.name}): name the baseline and at least one candidate")
     assert reference.run is not None
-    gated = gate_candidates(reference.run, [run.run or run.path for run in candidates], policy, allow=allow)
+    gated = gate_candidates(
+        reference.run, [run.run or run.path for run in candidates], policy, noise=noise, allow=allow
+    )
     comparison = Comparison(reference, candidates, gated)
     tasks = pair_tasks(comparison)
     locator = MediaLocator(default_media_roots(folders, media_roots))

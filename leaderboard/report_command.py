@@ -32,6 +32,7 @@ import click
     help="A further folder whose media may be shown; repeatable.",
 )
 @click.option("--allow", multiple=True, metavar="FIELD", help="A difference that does not forbid the comparison.")
+@click.option("--noise", type=click.Path(path_type=Path), help="A second run of the baseline: tells loss from noise.")
 @click.option("--title", help="Heading of the page.")
 @click.option("--limit-mb", default=48, show_default=True, help="Largest page in one file, in MB.")
 def command(
@@ -42,6 +43,7 @@ def command(
     media: str | None,
     media_roots: tuple[Path, ...],
     allow: tuple[str, ...],
+    noise: Path | None,
     title: str | None,
     limit_mb: int,
 ) -> None:
@@ -60,6 +62,7 @@ def command(
         media=media,  # type: ignore[arg-type]  # click checked it
         media_roots=media_roots,
         allow=allow,
+        noise=noise,
         title=title,
         limit=limit_mb * 10**6,
     )

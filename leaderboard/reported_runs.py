@@ -11,6 +11,7 @@ from tliveomni_eval.evals.logs.run_folder import read_run
 from tliveomni_eval.evals.logs.run_info import RUN_INFO_NAME, RunInfo, read_run_info
 from tliveomni_eval.leaderboard.report_error import ReportError
 from tliveomni_eval.leaderboard.run_card import ReportedRun, short_names
+from tliveomni_eval.leaderboard.serving_figures import read_serving_figures
 
 UNQUANTIZED_VARIANTS = ("bf16", "fp16", "fp32")
 """Variants that are taken as the baseline where none is named, in this order."""
@@ -74,7 +75,7 @@ def _read(path: Path) -> ReportedRun:
         run = read_run(path)
     except LogError as error:
         return ReportedRun(path, None, info, str(error))
-    return ReportedRun(path, run, run.run_info)
+    return ReportedRun(path, run, run.run_info, serving=read_serving_figures(path))
 
 
 def _run_info(path: Path) -> RunInfo | None:

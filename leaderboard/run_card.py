@@ -14,6 +14,7 @@ from tliveomni_eval.evals.logs.run_folder import Run
 from tliveomni_eval.evals.logs.run_info import RunInfo
 from tliveomni_eval.leaderboard.page_data import EnvironmentEntry, RunCard
 from tliveomni_eval.leaderboard.page_model import VerdictName
+from tliveomni_eval.leaderboard.serving_figures import ServingFigures
 
 _LONGEST_VALUE = 400
 
@@ -27,12 +28,14 @@ class ReportedRun:
         run: What was read; None where the folder cannot be read.
         run_info: Its `run.json`, which may be readable where the logs are not.
         problem: Why there is no `run`; empty otherwise.
+        serving: What it costs to serve, where measured.
     """
 
     path: Path
     run: Run | None
     run_info: RunInfo | None
     problem: str = ""
+    serving: ServingFigures | None = None
 
     @property
     def name(self) -> str:
@@ -89,6 +92,7 @@ def run_card(run: ReportedRun, key: str, baseline: ReportedRun | None, verdict: 
         name=run.name,
         variant=run.variant,
         model=info.model if info else None,
+        hardware=hardware_name(info.hardware) if info else "",
         started=info.start.isoformat() if info else None,
         duration_s=info.duration_s if info else None,
         complete=info is None or info.exit_status == 0,
@@ -97,6 +101,25 @@ def run_card(run: ReportedRun, key: str, baseline: ReportedRun | None, verdict: 
         counts=counts,
         environment=entries,
     )
+
+
+def hardware_name(facts: Mapping[str, Any]) -> str:
+    """What a run was made on, in words: its accelerators, else its processor; empty where neither is known.
+
+    >>> hardware_name({"gpus": ["NVIDIA H200", "NVIDIA H200"], "processor": "x"})
+    '2 × NVIDIA H200'
+    >>> hardware_name({"processor": "AMD EPYC 9654", "cores": 2, "gpus": []})
+    'AMD EPYC 9654, 2 cores'
+    """
+    gpus = facts.get("gpus")
+    if isinstance(gpus, list) and gpus:
+        counted = Counter(str(gpu) for gpu in gpus)
+        return ", ".join(name if count == 1 else f"{count} × {name}" for name, count in counted.items())
+    name = facts.get("processor") or facts.get("device")
+    if not isinstance(name, str):
+        return ""
+    cores = facts.get("cores")
+    return f"{name}, {cores} {'core' if cores == 1 else 'cores'}" if isinstance(cores, int) else name
 
 
 def _environment(run: ReportedRun) -> list[EnvironmentEntry]:

@@ -2,52 +2,105 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
-from tliveomni_eval.leaderboard.page_data import RunCard, Standing
+from tliveomni_eval.leaderboard.page_data import RunCard, Standing, TaskCard
 from tliveomni_eval.leaderboard.paired_samples import PairedSamples
+from tliveomni_eval.leaderboard.serving_figures import ServingFigures, Workload
 
 
-def standings(tasks: dict[str, PairedSamples], runs: Sequence[RunCard]) -> list[Standing]:
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """How fast a run is.
+
+    Attributes:
+        seconds_per_sample: Seconds a sample takes; None where nothing is known.
+        source: `bench` for one request at a time, measured; `run` for the time of the whole run over its samples.
+    """
+
+    seconds_per_sample: float | None = None
+    source: Literal["bench", "run"] | None = None
+
+
+def standings(
+    tasks: Mapping[str, PairedSamples],
+    cards: Sequence[TaskCard],
+    runs: Sequence[RunCard],
+    figures: Sequence[ServingFigures | None],
+) -> list[Standing]:
     """One row a task and run, best quality first within a task.
 
-    Speed is the time of the whole run over the samples of all its tasks, loading included, so it only compares runs of
-    the same tasks on the same machine.
+    Where a run has serving figures for the modality of a task, its speed is theirs. Else it is the time of the whole
+    run over the samples of all its tasks, loading included, which only compares runs of the same tasks.
 
     Args:
         tasks: Task name to its samples over `runs`.
+        cards: What is known of the tasks, in the same order.
         runs: The baseline first.
+        figures: Serving figures of each run; None where it has none.
     """
-    samples = [sum(int((paired.positions[run] >= 0).sum()) for paired in tasks.values()) for run in range(len(runs))]
-    speeds = [
-        card.duration_s / count if card.duration_s is not None and count > 0 else None
-        for card, count in zip(runs, samples, strict=True)
-    ]
+    whole = [run_speed(card, count) for card, count in zip(runs, sample_counts(tasks, len(runs)), strict=True)]
     rows: list[Standing] = []
-    for name, paired in tasks.items():
-        found: list[tuple[str, float, float | None]] = []
+    for (name, paired), task in zip(tasks.items(), cards, strict=True):
+        found: list[Standing] = []
         for run, card in enumerate(runs):
             rate = paired.pooled_rate(run, 0, paired.positions[run] >= 0)
-            if rate is not None:
-                found.append((card.key, rate if paired.higher_is_better[0] else 1 - rate, speeds[run]))
-        found.sort(key=lambda row: (-row[1], row[2] if row[2] is not None else float("inf"), row[0]))
-        rows += [
-            Standing(
-                task=name, run=key, quality=quality, seconds_per_sample=speed, on_front=_on_front(quality, speed, found)
+            if rate is None:
+                continue
+            measured = figures[run]
+            workload = (measured.of(task.modality) if measured else None) or Workload(modality=task.modality)
+            seconds = workload.seconds_per_sample
+            speed = whole[run] if seconds is None else Speed(seconds, "bench")
+            found.append(
+                Standing(
+                    task=name,
+                    run=card.key,
+                    hardware=card.hardware,
+                    quality=rate if paired.higher_is_better[0] else 1 - rate,
+                    seconds_per_sample=speed.seconds_per_sample,
+                    speed_source=speed.source,
+                    ttft_s=workload.ttft_s,
+                    tpot_s=workload.tpot_s,
+                    memory_bytes=workload.peak_memory_bytes,
+                    on_front=False,
+                )
             )
-            for key, quality, speed in found
-        ]
+        found.sort(key=lambda row: (-row.quality, _or_infinite(row.seconds_per_sample), row.run))
+        rows += [row.model_copy(update={"on_front": _on_front(row, found)}) for row in found]
     return rows
 
 
-def _on_front(quality: float, speed: float | None, others: Sequence[tuple[str, float, float | None]]) -> bool:
-    """Whether no other run is at least as good and at least as fast, and better in one of the two."""
-    if speed is None:
+def sample_counts(tasks: Mapping[str, PairedSamples], runs: int) -> list[int]:
+    """Samples of all tasks in each run."""
+    return [sum(int((paired.positions[run] >= 0).sum()) for paired in tasks.values()) for run in range(runs)]
+
+
+def run_speed(card: RunCard, samples: int) -> Speed:
+    """The time of a whole run over its samples; unknown where the run has no end or no sample."""
+    if card.duration_s is None or samples == 0:
+        return Speed()
+    return Speed(card.duration_s / samples, "run")
+
+
+def _or_infinite(seconds: float | None) -> float:
+    return float("inf") if seconds is None else seconds
+
+
+def _on_front(row: Standing, others: Sequence[Standing]) -> bool:
+    """Whether no run on the same hardware is at least as good and at least as fast, and better in one of the two.
+
+    Speeds of different sources do not compare: one request at a time against a full batch.
+    """
+    if row.seconds_per_sample is None:
         return False
     return not any(
-        other_speed is not None
-        and other_quality >= quality
-        and other_speed <= speed
-        and (other_quality > quality or other_speed < speed)
-        for _, other_quality, other_speed in others
+        other.seconds_per_sample is not None
+        and other.hardware == row.hardware
+        and other.speed_source == row.speed_source
+        and other.quality >= row.quality
+        and other.seconds_per_sample <= row.seconds_per_sample
+        and (other.quality > row.quality or other.seconds_per_sample < row.seconds_per_sample)
+        for other in others
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Annotated
@@ -106,7 +107,7 @@ def create_app(
 
     @app.get("/api/running")
     def running() -> list[dict[str, object]]:
-        return [run.as_json() for run in running_evaluations(watched)] if watched is not None else []
+        return [run.as_json() for run in running_evaluations(watched, time.time())] if watched is not None else []
 
     @app.get("/api/history")
     def history(task: _Name, attribute: _Name | None = None, value: _Name | None = None) -> list[dict[str, object]]:

@@ -23,20 +23,29 @@ class RunningEvaluation:
         tasks: Its tasks.
         started: ISO 8601 time.
         answered: Answers in its journal; None where it keeps none.
+        total: Answers it will have, where its tasks are limited to a number of samples; None where that is unknown.
+        idle_s: Seconds since the last answer; None without one.
     """
 
     name: str
     tasks: list[str]
     started: str
     answered: int | None
+    total: int | None = None
+    idle_s: float | None = None
 
     def as_json(self) -> dict[str, object]:
         """The object that the server answers."""
         return asdict(self)
 
 
-def running_evaluations(folder: Path) -> list[RunningEvaluation]:
-    """Runs without an end among the folders in `folder` and the folders in those, newest first."""
+def running_evaluations(folder: Path, now: float) -> list[RunningEvaluation]:
+    """Runs without an end among the folders in `folder` and the folders in those, newest first.
+
+    Args:
+        folder: A folder of runs.
+        now: Seconds since 1970.
+    """
     found = []
     for path in [*folder.glob(f"*/{RUN_INFO_NAME}"), *folder.glob(f"*/*/{RUN_INFO_NAME}")]:
         try:
@@ -44,22 +53,25 @@ def running_evaluations(folder: Path) -> list[RunningEvaluation]:
         except LogError:
             continue  # Half a run folder is nothing to show yet.
         if info.exit_status is None:
-            answered = _answered(path.with_name(_JOURNAL_NAME))
-            found.append(RunningEvaluation(info.name, info.tasks, info.start.isoformat(), answered))
+            answered, last = _answered(path.with_name(_JOURNAL_NAME))
+            total = int(info.limit) * len(info.tasks) if info.limit is not None and info.limit >= 1 else None
+            idle = max(0.0, now - last) if last else None
+            found.append(RunningEvaluation(info.name, info.tasks, info.start.isoformat(), answered, total, idle))
     return sorted(found, key=lambda run: run.started, reverse=True)[:_MOST_SHOWN]
 
 
-def _answered(journal: Path) -> int | None:
+def _answered(journal: Path) -> tuple[int | None, float | None]:
+    """Answers in a journal and when the last one was written, in seconds since 1970."""
     if not journal.is_file():
-        return None
+        return None, None
     try:
         connection = sqlite3.connect(f"file:{quote(str(journal.resolve()))}?mode=ro", uri=True, timeout=1)
     except sqlite3.Error:
-        return None
+        return None, None
     try:
-        (count,) = connection.execute("SELECT count(*) FROM responses").fetchone()
-        return int(count)
+        count, last = connection.execute("SELECT count(*), max(written_at) FROM responses").fetchone()
+        return int(count), last
     except sqlite3.Error:
-        return None
+        return None, None
     finally:
         connection.close()

@@ -31,5 +31,9 @@ def command(folder: Path, host: str, port: int, watch: Path | None) -> None:
         click.echo("warning: everyone who reaches this machine can read the store", err=True)
     click.echo(f"http://{host}:{port}/  (Ctrl-C ends it)")
     app = create_app(RunStore(folder), hosts, watch)
-    threading.Thread(target=app.state.comparisons.build_default, daemon=True).start()
-    uvicorn.run(app, host=host, port=port, log_level="warning")
+    ended = threading.Event()
+    threading.Thread(target=app.state.comparisons.keep_default_built, args=(ended,), daemon=True).start()
+    try:
+        uvicorn.run(app, host=host, port=port, log_level="warning")
+    finally:
+        ended.set()

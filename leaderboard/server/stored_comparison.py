@@ -1,86 +1,49 @@
-"""Comparisons of stored runs, built once and kept as JSON in the store."""
+"""Comparisons of stored runs, built when asked for and kept as JSON in the store."""
 
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from threading import Lock
-from typing import Any
+from threading import Event, Lock
 
+from tliveomni_eval.evals.gate.comparability import run_differences, task_differences
 from tliveomni_eval.evals.gate.gate import gate_candidates
-from tliveomni_eval.leaderboard.media_kind import SNIFFED_BYTES, MediaType, sniff
-from tliveomni_eval.leaderboard.media_location import FoundMedium
+from tliveomni_eval.evals.logs.run_folder import Run
 from tliveomni_eval.leaderboard.page_builder import Comparison, build_overview, pair_tasks
 from tliveomni_eval.leaderboard.page_data import PAGE_FORMAT
 from tliveomni_eval.leaderboard.page_html import script_safe_json
+from tliveomni_eval.leaderboard.paired_samples import PairedSamples
 from tliveomni_eval.leaderboard.reported_runs import UNQUANTIZED_VARIANTS
 from tliveomni_eval.leaderboard.run_card import ReportedRun
+from tliveomni_eval.leaderboard.server.served_media import ServedMedia, StoredMediaFinder
+from tliveomni_eval.leaderboard.serving_figures import read_serving_figures
 from tliveomni_eval.leaderboard.store.run_store import RunStore
 from tliveomni_eval.leaderboard.store.stored_run import StoredRunFacts
 from tliveomni_eval.leaderboard.task_page import build_task_page
-from tliveomni_eval.leaderboard.task_page_data import MediaItem
-from tliveomni_eval.leaderboard.waveform import waveform
 
 _MOST_CANDIDATES = 6
 _MOST_KEPT = 64
+_MOST_IN_MEMORY = 2
+_MOST_NOISE_RUNS_TRIED = 3
 
 
-class StoredMediaFinder:
-    """Media of stored samples: names of the form `hash:…`.
+@dataclass(frozen=True, eq=False, slots=True)
+class _Built:
+    """A comparison in memory: what the pages of its tasks are made from."""
 
-    Args:
-        paths: Hash to path, for all media of the runs.
-    """
-
-    def __init__(self, paths: Mapping[str, Path]) -> None:
-        self._paths = paths
-        self._known: dict[str, FoundMedium] = {}
-
-    def of_sample(self, logged: Mapping[str, Any]) -> list[FoundMedium]:
-        """See `MediaFinder`."""
-        names = logged.get("input_media") or []
-        return [self._find(name.removeprefix("hash:")) for name in names]
-
-    def _find(self, digest: str) -> FoundMedium:
-        if digest not in self._known:
-            self._known[digest] = self._look_up(digest)
-        return self._known[digest]
-
-    def _look_up(self, digest: str) -> FoundMedium:
-        path = self._paths.get(digest)
-        if path is None:
-            return FoundMedium(digest, reason="not in the store")
-        media_type = _type_of(path)
-        if media_type is None:
-            return FoundMedium(path.name, reason="no longer where it was when the run was added")
-        return FoundMedium(path.name, path=path, type=media_type, size=path.stat().st_size, digest=digest)
-
-
-class ServedMedia:
-    """Media by the addresses of the server."""
-
-    def include(self, medium: FoundMedium, important: bool) -> MediaItem:
-        """See `MediaInclusion`; every medium is included, because none is sent before it is asked for."""
-        if medium.type is None or medium.path is None:
-            return MediaItem(kind="image", name=medium.name, reason=medium.reason)
-        outline = waveform(medium.path) if medium.type.kind == "audio" else None
-        return MediaItem(
-            kind=medium.type.kind,
-            name=medium.name,
-            source=f"media/{medium.digest}",
-            thumbnail=f"thumbnails/{medium.digest}" if medium.type.kind == "image" else "",
-            bytes=medium.size,
-            peaks=outline.peaks if outline else [],
-            duration_s=outline.duration_s if outline else None,
-        )
+    comparison: Comparison
+    tasks: dict[str, PairedSamples]
 
 
 class StoredComparisons:
-    """Builds and keeps comparisons.
+    """Builds and keeps comparisons: the overview first, the samples of a task when they are asked for.
 
     Args:
         store: The store.
@@ -89,6 +52,7 @@ class StoredComparisons:
     def __init__(self, store: RunStore) -> None:
         self._store = store
         self._lock = Lock()
+        self._built: OrderedDict[Path, _Built] = OrderedDict()
 
     def default(self) -> tuple[str, list[str]] | None:
         """The newest unquantized run against the newest run of each other variant; None with fewer than two runs."""
@@ -104,10 +68,18 @@ class StoredComparisons:
         chosen = sorted(chosen[:_MOST_CANDIDATES], key=lambda run: run.variant or run.name)
         return (baseline.run_id, [run.run_id for run in chosen]) if chosen else None
 
-    def build_default(self) -> None:
-        """Builds the default comparison, so that the first reader does not wait for it."""
-        if chosen := self.default():
-            self.part(chosen[0], chosen[1], "overview")
+    def keep_default_built(self, ended: Event, every_s: float = 5.0) -> None:
+        """Builds the default comparison, and again whenever runs were added, so that no reader waits for it.
+
+        Args:
+            ended: Set when the server ends.
+            every_s: Seconds between two looks at the store.
+        """
+        while True:
+            if chosen := self.default():
+                self.part(chosen[0], chosen[1], "overview")
+            if ended.wait(every_s):
+                return
 
     def part(self, baseline: str, candidates: Sequence[str], name: str) -> str | None:
         """One part of a comparison as JSON.
@@ -123,45 +95,72 @@ class StoredComparisons:
         Raises:
             StoreError: If a run is not in the store.
         """
-        key = "/".join([baseline, *candidates, version("tliveomni-eval"), str(PAGE_FORMAT)])
-        folder = self._store.folder / "pages" / hashlib.sha256(key.encode()).hexdigest()[:32]
-        with self._lock:
-            if not (folder / "overview.json").exists():
-                self._build(baseline, candidates, folder)
-                self._forget_oldest()
+        self._store.require([baseline, *candidates])
+        folder = self._store.folder / "pages" / self._key([baseline, *candidates])
         path = folder / f"{name}.json"
-        return path.read_text(encoding="utf-8") if path.exists() else None
+        with self._lock:
+            if not path.exists():
+                text = self._make(baseline, candidates, name, folder)
+                if text is None:
+                    return None
+                folder.mkdir(parents=True, exist_ok=True)
+                unfinished = path.with_suffix(f".{os.getpid()}")
+                unfinished.write_text(text, encoding="utf-8")
+                unfinished.replace(path)
+                self._forget_oldest()
+                return text
+        return path.read_text(encoding="utf-8")
 
-    def _build(self, baseline: str, candidates: Sequence[str], folder: Path) -> None:
+    def _key(self, run_ids: Sequence[str]) -> str:
+        """Name of the folder of a comparison; other serving figures of a run make it another one."""
+        figures = [str(self._store.serving_figures_version(run_id)) for run_id in run_ids]
+        parts = [*run_ids, *figures, version("tliveomni-eval"), str(PAGE_FORMAT)]
+        return hashlib.sha256("/".join(parts).encode()).hexdigest()[:32]
+
+    def _make(self, baseline: str, candidates: Sequence[str], name: str, folder: Path) -> str | None:
+        built = self._built.get(folder) or self._build(baseline, candidates)
+        self._built[folder] = built
+        self._built.move_to_end(folder)
+        while len(self._built) > _MOST_IN_MEMORY:
+            self._built.popitem(last=False)
+        if name == "overview":
+            title = f"{', '.join(built.tasks)} · {built.comparison.baseline.name}"
+            return script_safe_json(build_overview(built.comparison, built.tasks, title, datetime.now(UTC)))
+        number = int(name.removeprefix("task-"))
+        if not 0 <= number < len(built.tasks):
+            return None
+        task, paired = list(built.tasks.items())[number]
+        media = [self._store.media_of(run_id) for run_id in (baseline, *candidates)]
+        finder = StoredMediaFinder({digest: path for of_run in media for digest, path in of_run.items()})
+        return script_safe_json(build_task_page(task, paired, finder, ServedMedia()))
+
+    def _build(self, baseline: str, candidates: Sequence[str]) -> _Built:
         runs = [self._store.read(run_id) for run_id in (baseline, *candidates)]
-        names = {run.run_id: run for run in self._store.runs()}
+        known = self._store.runs()
+        folders = {run.run_id: Path(run.folder) for run in known}
         reported = [
-            ReportedRun(Path(names[run.path.name].folder) if run.path.name in names else run.path, run, run.run_info)
+            ReportedRun(folders.get(run.path.name, run.path), run, run.run_info, serving=read_serving_figures(run.path))
             for run in runs
         ]
-        report = gate_candidates(runs[0], runs[1:])
-        comparison = Comparison(reported[0], reported[1:], report)
-        tasks = pair_tasks(comparison)
-        title = f"{', '.join(tasks)} · {reported[0].name}"
-        overview = build_overview(comparison, tasks, title, datetime.now(UTC))
-        folder.mkdir(parents=True, exist_ok=True)
-        paths = {digest: path for run in runs for digest, path in self._store.media_of(run.path.name).items()}
-        finder = StoredMediaFinder(paths)
-        for index, (name, paired) in enumerate(tasks.items()):
-            page = build_task_page(name, paired, finder, ServedMedia())
-            (folder / f"task-{index}.json").write_text(script_safe_json(page), encoding="utf-8")
-        # Written last: its presence says that the comparison is complete.
-        (folder / "overview.json").write_text(script_safe_json(overview), encoding="utf-8")
+        noise = self._second_baseline(runs[0], known, {baseline, *candidates})
+        comparison = Comparison(reported[0], reported[1:], gate_candidates(runs[0], runs[1:], noise=noise))
+        return _Built(comparison, pair_tasks(comparison))
+
+    def _second_baseline(self, baseline: Run, known: Sequence[StoredRunFacts], shown: set[str]) -> Run | None:
+        """The newest other run of the checkpoint of the baseline that asked the same of it: what differs is noise."""
+        if baseline.run_info is None:
+            return None
+        checkpoint = baseline.run_info.checkpoint.fingerprint
+        again = [run.run_id for run in known if run.checkpoint == checkpoint and run.run_id not in shown]
+        for run_id in again[:_MOST_NOISE_RUNS_TRIED]:
+            run = self._store.read(run_id)
+            if not run.tasks.keys() >= baseline.tasks.keys() or run_differences(baseline, run):
+                continue
+            if not any(task_differences(task, baseline, run) for task in baseline.tasks):
+                return run
+        return None
 
     def _forget_oldest(self) -> None:
         kept = sorted((self._store.folder / "pages").iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)
         for folder in kept[_MOST_KEPT:]:
             shutil.rmtree(folder, ignore_errors=True)
-
-
-def _type_of(path: Path) -> MediaType | None:
-    try:
-        with path.open("rb") as file:
-            return sniff(file.read(SNIFFED_BYTES))
-    except OSError:
-        return None

@@ -11,9 +11,10 @@ from pathlib import Path
 from tliveomni_eval.evals.errors import unknown_name_message
 from tliveomni_eval.evals.logs.run_folder import Run, read_run
 from tliveomni_eval.evals.logs.run_info import RUN_INFO_NAME, read_run_info
+from tliveomni_eval.leaderboard.serving_figures import SERVING_FIGURES_NAME
 from tliveomni_eval.leaderboard.store.catalogue import open_catalogue, rows
 from tliveomni_eval.leaderboard.store.catalogue_rows import insert_rows, read_rows
-from tliveomni_eval.leaderboard.store.run_writer import write_run
+from tliveomni_eval.leaderboard.store.run_writer import keep_serving_figures, write_run
 from tliveomni_eval.leaderboard.store.sample_table import read_sample_table
 from tliveomni_eval.leaderboard.store.store_error import StoreError
 from tliveomni_eval.leaderboard.store.stored_run import StoredRunFacts, content_id, read_facts
@@ -46,7 +47,8 @@ class RunStore:
             media_roots: Further folders whose media may be shown.
 
         Returns:
-            Its id, and whether it is new: the same logs are never added twice.
+            Its id, and whether it is new: the same logs are never added twice. Serving figures that were measured
+            since are taken over.
 
         Raises:
             LogError: If the run did not finish or cannot be read.
@@ -56,6 +58,7 @@ class RunStore:
         run_id = content_id(run)
         final = self.folder / "runs" / run_id
         if final.exists() and self._has(run_id):
+            keep_serving_figures(path, final)
             return run_id, False
         unfinished = self.folder / "runs" / f".{run_id}-{uuid.uuid4().hex}"
         try:
@@ -106,12 +109,21 @@ class RunStore:
         Raises:
             StoreError: If it is not in the store or its files are damaged.
         """
+        self.require([run_id])
         folder = self.folder / "runs" / run_id
-        if not run_id.isalnum() or not folder.is_dir():
-            raise StoreError(f"run {run_id!r} is not in the store {self.folder}")
         logs = [read_sample_table(path) for path in sorted(folder.glob("task-*.parquet"))]
         info = read_run_info(folder / RUN_INFO_NAME) if (folder / RUN_INFO_NAME).exists() else None
         return Run(path=folder, run_info=info, tasks={log.name: log for log in logs}, missing={}, superseded=())
+
+    def require(self, run_ids: Iterable[str]) -> None:
+        """Checks that runs are in the store.
+
+        Raises:
+            StoreError: If one is not.
+        """
+        for run_id in run_ids:
+            if not run_id.isalnum() or not (self.folder / "runs" / run_id).is_dir():
+                raise StoreError(f"run {run_id!r} is not in the store {self.folder}")
 
     def delete(self, run_ids: Iterable[str]) -> int:
         """Deletes runs for good and returns how many there were; run folders outside the store are not touched."""
@@ -169,6 +181,11 @@ class RunStore:
         """
         facts = read_facts(self.folder / "runs" / run_id)
         return {digest: Path(path) for digest, _, _, path, _ in facts["media"]}
+
+    def serving_figures_version(self, run_id: str) -> int:
+        """A number that changes with the serving figures of a run; 0 where it has none."""
+        path = self.folder / "runs" / run_id / SERVING_FIGURES_NAME
+        return path.stat().st_mtime_ns if run_id.isalnum() and path.is_file() else 0
 
     def _has(self, run_id: str) -> bool:
         with open_catalogue(self.folder) as catalogue:

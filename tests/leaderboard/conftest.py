@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
-from synthetic_run import samples, write_release
+from synthetic_run import samples, with_noise, write_release, write_run, write_serving_figures
 from tliveomni_eval.leaderboard.report import WrittenReport, write_report
 
 NOW = datetime(2026, 11, 30, 12, 30, tzinfo=UTC)
@@ -18,10 +18,14 @@ CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrom
 
 @pytest.fixture(scope="session")
 def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the runs of a release in `runs/` and their images in `media/`."""
+    """A folder with the runs of a release in `runs/`, a second baseline in `again/`, and their images in `media/`."""
     folder = tmp_path_factory.mktemp("release")
     (folder / "media").mkdir()
-    write_release(folder / "runs", samples(864, folder / "media"))
+    data = samples(864, folder / "media")
+    runs = write_release(folder / "runs", data)
+    write_run(folder / "again", "bf16", data, with_noise(0.05), seed=1)
+    for name, seconds, gib in (("bf16", 0.48, 18.2), ("w8a8", 0.31, 10.4), ("w4a16", 0.22, 7.1)):
+        write_serving_figures(runs[name], seconds, int(gib * 2**30))
     return folder
 
 
@@ -29,7 +33,14 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def single_page(release: Path, tmp_path_factory: pytest.TempPathFactory) -> WrittenReport:
     """The release as one file."""
     output = tmp_path_factory.mktemp("single") / "report.html"
-    return write_report([release / "runs"], output, media_roots=[release / "media"], title="Release 7", now=NOW)
+    return write_report(
+        [release / "runs"],
+        output,
+        media_roots=[release / "media"],
+        title="Release 7",
+        noise=release / "again" / "bf16",
+        now=NOW,
+    )
 
 
 @pytest.fixture(scope="session")

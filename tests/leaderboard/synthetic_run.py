@@ -197,6 +197,18 @@ def write_release(folder: Path, data: Sequence[SyntheticSample]) -> dict[str, Pa
     }
 
 
+def write_serving_figures(run: Path, seconds: float, memory_bytes: int) -> None:
+    """Writes the `bench.json` of a run folder: one image at a time."""
+    workload = {
+        "modality": "image",
+        "seconds_per_sample": seconds,
+        "ttft_s": seconds / 3,
+        "tpot_s": seconds / 30,
+        "peak_memory_bytes": memory_bytes,
+    }
+    (run / "bench.json").write_text(json.dumps({"workloads": [workload]}), encoding="utf-8")
+
+
 def hash_of(text: str) -> int:
     """A number that depends on the text alone, unlike `hash`."""
     return int.from_bytes(text.encode(), "big")

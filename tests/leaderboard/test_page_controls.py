@@ -16,6 +16,8 @@ VIEWS = {
     "sample": "#/sample/live_ocr/ocr-00032?slice=field%3Dprice&candidate=w4a16",
     "runs": "#/compare",
     "standings": "#/standings",
+    "noise": "#/noise",
+    "parity": "#/parity",
 }
 
 

@@ -56,10 +56,11 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_run(folder, "done", data, with_noise(0))
     begun = write_run(folder, "w2a16", data, with_noise(0))
     info = json.loads((begun / "run.json").read_text())
-    (begun / "run.json").write_text(json.dumps(info | {"end": None, "exit_status": None}))
+    (begun / "run.json").write_text(json.dumps(info | {"end": None, "exit_status": None, "limit": 500}))
     journal = sqlite3.connect(begun / "journal.sqlite")
-    journal.execute("CREATE TABLE responses (key TEXT)")
-    journal.executemany("INSERT INTO responses VALUES (?)", [[str(number)] for number in range(417)])
+    journal.execute("CREATE TABLE responses (key TEXT, written_at REAL)")
+    hour_ago = time.time() - 3600
+    journal.executemany("INSERT INTO responses VALUES (?, ?)", [[str(number), hour_ago] for number in range(417)])
     journal.commit()
     journal.close()
     return folder
@@ -123,7 +124,9 @@ def test_any_two_runs_can_be_compared(open_page: Opener, address: str, store: Ru
 
 def test_running_evaluations_are_shown(open_page: Opener, address: str) -> None:
     page = open_page(address)
-    expect(page.locator(".running li")).to_have_text(["w2a16 is running: 417 answers"])
+    expect(page.locator(".running li")).to_contain_text(["w2a16 is running: 417 / 500 answers"])
+    expect(page.locator(".running li")).to_contain_text(["no answer for 60 min"])
+    expect(page.locator(".running progress")).to_have_attribute("value", "417")
 
 
 def test_leaderboard(open_page: Opener, address: str) -> None:

@@ -15,6 +15,7 @@ export interface RunCard {
   name: string;
   variant: string | null;
   model: string | null;
+  hardware: string;
   started: string | null;
   duration_s: number | null;
   complete: boolean;
@@ -36,8 +37,18 @@ export interface Cell {
   clusters: number;
   broke: number;
   fixed: number;
+  flip_rate: number | null;
+  inside_noise: boolean | null;
   further_clusters: number | null;
   note: string;
+}
+
+/** A slice in a second run of the baseline. */
+export interface NoiseFigures {
+  loss: number;
+  low: number;
+  high: number;
+  flip_rate: number;
 }
 
 export interface MatrixRow {
@@ -47,6 +58,7 @@ export interface MatrixRow {
   budget: number;
   loss_kind: string;
   cells: Cell[];
+  noise: NoiseFigures | null;
 }
 
 export interface TaskCard {
@@ -62,9 +74,31 @@ export interface TaskCard {
 export interface Standing {
   task: string;
   run: string;
+  hardware: string;
   quality: number;
   seconds_per_sample: number | null;
+  speed_source: "bench" | "run" | null;
+  ttft_s: number | null;
+  tpot_s: number | null;
+  memory_bytes: number | null;
   on_front: boolean;
+}
+
+export interface Recommendation {
+  hardware: string;
+  run: string | null;
+  verdict: Verdict;
+  undecided: string[];
+  seconds_per_sample: number | null;
+  speed_up: number | null;
+}
+
+/** A table that Python laid out; names of columns are translated where the interface knows them. */
+export interface FactTable {
+  title: string;
+  note: string;
+  columns: string[];
+  rows: (string | number | boolean | null)[][];
 }
 
 export interface Overview {
@@ -79,6 +113,10 @@ export interface Overview {
   tasks: TaskCard[];
   rows: MatrixRow[];
   standings: Standing[];
+  recommendations: Recommendation[];
+  noise_run: string;
+  canaries: FactTable[];
+  parity: FactTable[];
   media_note: string;
   notes: string[];
 }
@@ -165,7 +203,7 @@ export interface TaskPage {
 /** How the data reaches the page: inside it, from scripts beside it, or from a server. */
 export type Form = { form: "single" } | { form: "folder" } | { form: "server"; api: string };
 
-const PAGE_FORMAT = 2;
+const PAGE_FORMAT = 3;
 
 function embedded<T>(id: string): T {
   const element = document.getElementById(id);
@@ -240,6 +278,8 @@ export interface RunningEvaluation {
   tasks: string[];
   started: string;
   answered: number | null;
+  total: number | null;
+  idle_s: number | null;
 }
 
 async function answer<T>(address: string): Promise<T> {

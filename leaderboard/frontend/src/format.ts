@@ -15,7 +15,7 @@ export function rate(value: number | null): string {
 }
 
 export function bytes(size: number): string {
-  return size < 1000 ? `${size} B` : size < 1e6 ? `${(size / 1e3).toFixed(0)} kB` : `${(size / 1e6).toFixed(1)} MB`;
+  return size < 1000 ? `${size} B` : size < 1e6 ? `${(size / 1e3).toFixed(0)} kB` : size < 1e9 ? `${(size / 1e6).toFixed(1)} MB` : `${(size / 1e9).toFixed(1)} GB`;
 }
 
 export function seconds(value: number | null): string {

@@ -10,6 +10,8 @@ import { Compare } from "./views/Compare";
 import { Frame, NotFound } from "./views/Frame";
 import { HistoryView } from "./views/HistoryView";
 import { Matrix } from "./views/Matrix";
+import { Noise } from "./views/Noise";
+import { Parity } from "./views/Parity";
 import { SampleView } from "./views/SampleView";
 import { Slice } from "./views/Slice";
 import { Standings } from "./views/Standings";
@@ -42,6 +44,8 @@ function App() {
         {route.view === "sample" && <SampleView selection={route.selection} id={route.id} />}
         {route.view === "compare" && <Compare candidate={route.candidate} />}
         {route.view === "standings" && <Standings />}
+        {route.view === "noise" && <Noise />}
+        {route.view === "parity" && <Parity />}
         {route.view === "history" && (form.form === "server" ? <HistoryView {...route} /> : <NotFound />)}
         {route.view === "unknown" && <NotFound />}
       </Frame>

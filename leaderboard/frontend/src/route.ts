@@ -19,7 +19,7 @@ export type Route =
   | { view: "slice"; selection: Selection }
   | { view: "sample"; selection: Selection; id: string }
   | { view: "compare"; candidate: string | null }
-  | { view: "standings" }
+  | { view: "standings" | "noise" | "parity" }
   | { view: "history"; task: string | null; attribute: string | null; value: string | null }
   | { view: "unknown"; hash: string };
 
@@ -85,7 +85,7 @@ export function parseRoute(hash: string): Route {
       const place = { attribute: slice?.attribute ?? null, value: slice?.value ?? null };
       return { view: "sample", id: second, selection: { task: first, ...place, candidate: parameters.get("candidate") ?? "", ...narrowed } };
     }
-    if (view === "standings") return { view: "standings" };
+    if (view === "standings" || view === "noise" || view === "parity") return { view };
     if (view === "history")
       return { view: "history", task: first ?? null, attribute: second ?? null, value: second === undefined ? null : (third ?? "") };
     if (view === "compare") return { view: "compare", candidate: first ?? null };

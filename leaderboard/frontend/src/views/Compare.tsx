@@ -3,8 +3,10 @@
 import { useEffect, useState } from "preact/hooks";
 import { VerdictMark } from "../components/VerdictMark";
 import { usePage } from "../context";
-import { listedRuns, type ListedRun } from "../data";
-import { seconds } from "../format";
+import { listedRuns, type ListedRun, type MatrixRow, type RunCard } from "../data";
+import { percent, quality, seconds } from "../format";
+import { sliceLink } from "../route";
+import { placeOf, rowName } from "./matrixRows";
 
 export function Compare({ candidate }: { candidate: string | null }) {
   const { overview, form, t } = usePage();
@@ -63,8 +65,67 @@ export function Compare({ candidate }: { candidate: string | null }) {
         </div>
         {rows.length === 0 ? <p class="nothing">{t.noEnvironment}</p> : shown.length === 0 && <p class="nothing">{t.noDifferences}</p>}
       </section>
+      <Results candidates={candidates} />
       {form.form === "server" && <RunChoice />}
     </>
+  );
+}
+
+const MOST_ROWS = 14;
+
+/** What differs in the results: every task, and the slices that moved most. */
+function Results({ candidates }: { candidates: RunCard[] }) {
+  const { overview, t } = usePage();
+  const columns = candidates.map((run) => overview.candidates.indexOf(run));
+  const moved = (row: MatrixRow) => Math.max(0, ...columns.map((column) => Math.abs(row.cells[column]?.loss ?? 0)));
+  const slices = overview.rows.filter((row) => row.attribute !== null && moved(row) > 0).sort((a, b) => moved(b) - moved(a));
+  const rows = [...overview.rows.filter((row) => row.attribute === null), ...slices.slice(0, MOST_ROWS)];
+  return (
+    <section class="sheet results" aria-label={t.resultsDiffer}>
+      <div class="filters">
+        <h2>{t.resultsDiffer}</h2>
+        <span class="quiet">{t.resultsNote}</span>
+      </div>
+      <div class="scroll">
+        <table class="metrics">
+          <thead>
+            <tr>
+              <th scope="col">{t.slice}</th>
+              <th scope="col" class="number">
+                {overview.baseline.key}
+              </th>
+              {candidates.map((run) => (
+                <th key={run.key} scope="col" class="number">
+                  {run.key}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((row) => (
+              <tr key={`${row.task}/${rowName(row)}`}>
+                <th scope="row">{row.attribute === null ? row.task : `${row.task} ${rowName(row)}`}</th>
+                <td class="number">{quality(row.cells[columns[0] ?? 0]?.baseline_quality ?? null)}</td>
+                {candidates.map((run, index) => {
+                  const cell = row.cells[columns[index] ?? 0];
+                  return (
+                    <td key={run.key} class={`number ${cell?.verdict === "BREACH" ? "differs" : ""}`}>
+                      {cell && cell.n > 0 ? (
+                        <a href={sliceLink(placeOf(row, run.key))}>
+                          <VerdictMark verdict={cell.verdict} size={10} /> {quality(cell.candidate_quality)} <span class="quiet">{percent(cell.loss === null ? null : -cell.loss)}</span>
+                        </a>
+                      ) : (
+                        "–"
+                      )}
+                    </td>
+                  );
+                })}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
   );
 }
 

@@ -4,9 +4,11 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { usePage } from "../context";
 import { runningEvaluations, type RunningEvaluation } from "../data";
+import { seconds } from "../format";
 import { languages, type Language } from "../messages";
 import { sliceLink, type Route, type Selection } from "../route";
 import type { Theme } from "../settings";
+import { hasNoise } from "./Noise";
 
 interface Settings {
   language: Language;
@@ -43,6 +45,16 @@ export function Frame({ route, settings, children }: { route: Route; settings: S
           <a href="#/standings" aria-current={here("standings")}>
             {t.standings}
           </a>
+          {hasNoise(overview) && (
+            <a href="#/noise" aria-current={here("noise")}>
+              {t.noise}
+            </a>
+          )}
+          {overview.parity.length > 0 && (
+            <a href="#/parity" aria-current={here("parity")}>
+              {t.parity}
+            </a>
+          )}
           {form.form === "server" && (
             <a href="#/history" aria-current={here("history")}>
               {t.history}
@@ -78,6 +90,9 @@ export function Frame({ route, settings, children }: { route: Route; settings: S
   );
 }
 
+/** After this many seconds without an answer a run may have been killed. */
+const LONG_SILENCE_S = 120;
+
 /** Evaluations that run now, asked for every few seconds while the page is seen. */
 function Running() {
   const { t } = usePage();
@@ -93,7 +108,11 @@ function Running() {
   return runs.length === 0 ? null : (
     <ul class="running" aria-live="polite">
       {runs.map((run) => (
-        <li key={`${run.name}/${run.started}`}>{t.running(run.name, run.answered === null ? "–" : String(run.answered))}</li>
+        <li key={`${run.name}/${run.started}`}>
+          {t.running(run.name, run.answered === null ? "–" : run.total === null ? String(run.answered) : `${run.answered} / ${run.total}`)}
+          {run.answered !== null && run.total !== null && <progress max={run.total} value={run.answered} aria-label={run.name} />}
+          {run.idle_s !== null && run.idle_s > LONG_SILENCE_S && <span class="quiet"> {t.silentFor(seconds(run.idle_s))}</span>}
+        </li>
       ))}
     </ul>
   );

@@ -7,9 +7,9 @@ import { SampleMedia } from "../components/SampleMedia";
 import { TextDiff } from "../components/TextDiff";
 import { Turns } from "../components/Turns";
 import { usePage, useTask } from "../context";
-import { mediaOf, type Output, type Sample, type TaskPage } from "../data";
+import { mediaOf, type EnvironmentEntry, type Output, type Sample, type TaskPage } from "../data";
 import { rate } from "../format";
-import { sampleLink, sliceLink, type Selection } from "../route";
+import { compareLink, sampleLink, sliceLink, type Selection } from "../route";
 import { effectiveShow, samplesIn, selectedSamples } from "../selection";
 import { Breadcrumb, NotFound } from "./Frame";
 
@@ -77,6 +77,7 @@ function Found({ page, sample, selection }: { page: TaskPage; sample: Sample; se
           {sample.options.length > 0 && <Options sample={sample} runs={[overview.baseline.key, ...overview.candidates.map((run) => run.key)]} />}
           <h2>{t.prompt}</h2>
           <p class="text prompt">{page.prompts[sample.prompt]}</p>
+          <Environments candidate={candidate} />
         </section>
         <section class="answers">
           <h1 class="for-readers">
@@ -105,6 +106,46 @@ function Found({ page, sample, selection }: { page: TaskPage; sample: Sample; se
         </section>
       </div>
     </>
+  );
+}
+
+/** How the two runs were made: what differs first, the rest where the runs are compared. */
+function Environments({ candidate }: { candidate: number }) {
+  const { overview, t } = usePage();
+  const run = overview.candidates[candidate];
+  if (!run || run.environment.length === 0) return null;
+  const before = (entry: EnvironmentEntry) => overview.baseline.environment.find((one) => one.group === entry.group && one.name === entry.name);
+  return (
+    <details class="environments">
+      <summary>{t.environment}</summary>
+      <table class="metrics">
+        <thead>
+          <tr>
+            <td />
+            <th scope="col">{overview.baseline.key}</th>
+            <th scope="col">{run.key}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {run.environment
+            .filter((entry) => entry.differs)
+            .map((entry) => (
+              <tr key={`${entry.group}/${entry.name}`}>
+                <th scope="row">
+                  {entry.group} {entry.name}
+                </th>
+                <td>{before(entry)?.value ?? "–"}</td>
+                <td>{entry.value}</td>
+              </tr>
+            ))}
+        </tbody>
+      </table>
+      <p>
+        <a class="more" href={compareLink(run.key)}>
+          {t.allOfEnvironment} →
+        </a>
+      </p>
+    </details>
   );
 }
 

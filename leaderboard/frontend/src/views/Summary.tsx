@@ -5,7 +5,7 @@ import { usePage } from "../context";
 import type { MatrixRow, RunCard } from "../data";
 import { percent } from "../format";
 import { compareLink, sliceLink } from "../route";
-import { placeOf, rowName, verdicts } from "./Matrix";
+import { placeOf, rowName, verdicts } from "./matrixRows";
 
 export function Summary() {
   const { overview, t } = usePage();
