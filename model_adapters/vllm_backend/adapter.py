@@ -26,6 +26,7 @@ from tliveomni_eval.model_adapters.vllm_backend.engine_settings import (
 )
 from tliveomni_eval.model_adapters.vllm_backend.ignored_media import IgnoredMedia
 from tliveomni_eval.model_adapters.vllm_backend.model_arguments import ModelArguments
+from tliveomni_eval.model_adapters.vllm_backend.parity_arguments import with_parity
 from tliveomni_eval.model_adapters.vllm_backend.prompt_prefetch import prefetch_prompts
 from tliveomni_eval.model_adapters.vllm_backend.response_journal import ResponseJournal, response_key
 from tliveomni_eval.model_adapters.vllm_backend.video_frames import frame_sampling
@@ -94,7 +95,7 @@ class TLiveOmniVLLM(lmms):  # type: ignore[misc]
         environment = prepare_environment(self.device_kind)
         from vllm.engine.arg_utils import EngineArgs
 
-        self.settings = resolve_engine_settings(
+        settings = resolve_engine_settings(
             self.arguments,
             str(self.checkpoint.folder),
             self.device_kind,
@@ -103,6 +104,7 @@ class TLiveOmniVLLM(lmms):  # type: ignore[misc]
             frozenset(EngineArgs.__dataclass_fields__),
             environment,
         )
+        self.settings = with_parity(settings, self.arguments.parity, self.checkpoint.architecture)
         logger.info(
             f"checkpoint {self.checkpoint.name} {self.checkpoint.variant} ({self.checkpoint.architecture}) on "
             f"{self.device_kind}; chosen for this machine: {self.settings.summary()}"

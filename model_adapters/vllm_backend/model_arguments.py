@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from tliveomni_eval.evals.errors import UserError, unknown_name_message
+from tliveomni_eval.model_adapters.tliveomni_vllm.parity_switches import parse_parity
 
 IGNORED_BY_VLLM = ("batch_size", "max_batch_size", "device")
 """What lmms-eval hands to every model; vLLM batches continuously and picks its device itself."""
@@ -28,6 +29,8 @@ class ModelArguments:
         seed: Seed of the engine.
         dtype: Type of the unquantized weights and the activations, e.g. `bfloat16`.
         enforce_eager: No graph capture, no compilation.
+        parity: Alignments of TLiveOmni with transformers to turn off, joined by `+`; see
+            `tliveomni_vllm.parity_switches`.
         trust_remote_code: Whether Python files of the checkpoint may run. Off unless asked for; `run.json` records it.
         allow_pickle: Whether weights that are no safetensors but pickles, which can run any program, may be loaded.
         engine_args: Any other argument of vLLM's `EngineArgs`; these win over what the backend chose.
@@ -43,6 +46,7 @@ class ModelArguments:
     seed: int = 0
     dtype: str | None = None
     enforce_eager: bool | None = None
+    parity: str = ""
     trust_remote_code: bool = False
     allow_pickle: bool = False
     engine_args: Mapping[str, Any] = field(default_factory=dict)
@@ -114,6 +118,8 @@ def _typed(key: str, value: Any) -> Any:
             return share
         if key in ("enforce_eager", "trust_remote_code", "allow_pickle"):
             return _truth(value)
+        if key == "parity":
+            return "+".join(parse_parity(value).switches)
         if key in ("limit_mm_per_prompt", "engine_args"):
             return _json_object(value)
     except (TypeError, ValueError) as error:
