@@ -6,13 +6,14 @@ import base64
 import hashlib
 import html
 import json
+import re
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
 from pydantic import BaseModel
 
-_ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"})
+_UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 
 _FAVICON = (
     "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 18 18'%3E"
@@ -28,8 +29,8 @@ def script_safe_json(data: BaseModel | Mapping[str, Any]) -> str:
     """
     # A lone surrogate in an answer is legal in JSON's \\u form only, and pydantic refuses it: dump without encoding.
     plain = data.model_dump(mode="python") if isinstance(data, BaseModel) else data
-    text = json.dumps(plain, ensure_ascii=False, separators=(",", ":"), allow_nan=False).translate(_ESCAPES)
-    return "".join(f"\\u{ord(character):04x}" if "\ud800" <= character <= "\udfff" else character for character in text)
+    text = json.dumps(plain, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def static_text(name: str) -> str:

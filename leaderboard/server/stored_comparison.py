@@ -7,12 +7,14 @@ import os
 import shutil
 from collections import OrderedDict
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from threading import Event, Lock
 
+from tliveomni_eval.evals.errors import UserError
 from tliveomni_eval.evals.gate.comparability import run_differences, task_differences
 from tliveomni_eval.evals.gate.gate import gate_candidates
 from tliveomni_eval.evals.logs.run_folder import Run
@@ -52,6 +54,7 @@ class StoredComparisons:
     def __init__(self, store: RunStore) -> None:
         self._store = store
         self._lock = Lock()
+        self._locks: dict[Path, Lock] = {}
         self._built: OrderedDict[Path, _Built] = OrderedDict()
 
     def default(self) -> tuple[str, list[str]] | None:
@@ -69,17 +72,24 @@ class StoredComparisons:
         return (baseline.run_id, [run.run_id for run in chosen]) if chosen else None
 
     def keep_default_built(self, ended: Event, every_s: float = 5.0) -> None:
-        """Builds the default comparison, and again whenever runs were added, so that no reader waits for it.
+        """Builds the default comparison with its samples, and again whenever runs were added, so that no reader waits.
 
         Args:
             ended: Set when the server ends.
             every_s: Seconds between two looks at the store.
         """
         while True:
-            if chosen := self.default():
-                self.part(chosen[0], chosen[1], "overview")
+            with suppress(UserError):  # Whoever asks for this comparison is told.
+                self._build_default(ended)
             if ended.wait(every_s):
                 return
+
+    def _build_default(self, ended: Event) -> None:
+        if chosen := self.default():
+            self.part(chosen[0], chosen[1], "overview")
+            number = 0
+            while not ended.is_set() and self.part(chosen[0], chosen[1], f"task-{number}") is not None:
+                number += 1
 
     def part(self, baseline: str, candidates: Sequence[str], name: str) -> str | None:
         """One part of a comparison as JSON.
@@ -98,18 +108,23 @@ class StoredComparisons:
         self._store.require([baseline, *candidates])
         folder = self._store.folder / "pages" / self._key([baseline, *candidates])
         path = folder / f"{name}.json"
-        with self._lock:
-            if not path.exists():
-                text = self._make(baseline, candidates, name, folder)
-                if text is None:
-                    return None
-                folder.mkdir(parents=True, exist_ok=True)
-                unfinished = path.with_suffix(f".{os.getpid()}")
-                unfinished.write_text(text, encoding="utf-8")
-                unfinished.replace(path)
-                self._forget_oldest()
-                return text
+        if not path.exists():
+            with self._lock:
+                lock = self._locks.setdefault(folder, Lock())
+            with lock:
+                if not path.exists():
+                    return self._write(baseline, candidates, name, path)
         return path.read_text(encoding="utf-8")
+
+    def _write(self, baseline: str, candidates: Sequence[str], name: str, path: Path) -> str | None:
+        text = self._make(baseline, candidates, name, path.parent)
+        if text is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            unfinished = path.with_suffix(f".{os.getpid()}")
+            unfinished.write_text(text, encoding="utf-8")
+            unfinished.replace(path)
+            self._forget_oldest()
+        return text
 
     def _key(self, run_ids: Sequence[str]) -> str:
         """Name of the folder of a comparison; other serving figures of a run make it another one."""
@@ -119,10 +134,11 @@ class StoredComparisons:
 
     def _make(self, baseline: str, candidates: Sequence[str], name: str, folder: Path) -> str | None:
         built = self._built.get(folder) or self._build(baseline, candidates)
-        self._built[folder] = built
-        self._built.move_to_end(folder)
-        while len(self._built) > _MOST_IN_MEMORY:
-            self._built.popitem(last=False)
+        with self._lock:
+            self._built[folder] = built
+            self._built.move_to_end(folder)
+            while len(self._built) > _MOST_IN_MEMORY:
+                self._built.popitem(last=False)
         if name == "overview":
             title = f"{', '.join(built.tasks)} · {built.comparison.baseline.name}"
             return script_safe_json(build_overview(built.comparison, built.tasks, title, datetime.now(UTC)))
