@@ -54,7 +54,7 @@ def sample_video(path: Path, frames_a_second: float, max_frames: Callable[[int, 
     Raises:
         MediaError: The file is missing, empty, no video, damaged, or beyond a limit of `media_limits`.
     """
-    with _opened(path) as (container, stream):
+    with OpenedVideo(path) as (container, stream):
         rate = float(stream.average_rate or stream.guessed_rate or 1)
         width, height = stream.width, stream.height
         duration = _stated_duration(container, stream) or _counted_duration(path)
@@ -85,7 +85,7 @@ def has_sound(path: Path) -> bool:
     Raises:
         MediaError: The file cannot be opened as a video.
     """
-    with _opened(path) as (container, _):
+    with OpenedVideo(path) as (container, _):
         return len(container.streams.audio) > 0
 
 
@@ -96,7 +96,7 @@ def check_video(path: Path) -> None:
         MediaError: The file is missing, empty, no video, damaged, beyond a limit of `media_limits`, or ends before the
             length that its header states.
     """
-    with _opened(path) as (container, stream):
+    with OpenedVideo(path) as (container, stream):
         stated = _stated_duration(container, stream)
         rate = float(stream.average_rate or stream.guessed_rate or 1)
         end = 0.0
@@ -110,8 +110,15 @@ def check_video(path: Path) -> None:
         )
 
 
-class _opened:
-    """Context manager of a container and its first video stream, whose faults are `MediaError`s."""
+class OpenedVideo:
+    """Context manager of a container and its first video stream.
+
+    Args:
+        path: Video file.
+
+    Raises:
+        MediaError: On entering: the file is missing, empty, no video, damaged, or beyond a limit of `media_limits`.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -189,7 +196,7 @@ def _stated_duration(container: Any, stream: Any) -> float:
 
 
 def _counted_duration(path: Path) -> float:
-    with _opened(path) as (container, stream):
+    with OpenedVideo(path) as (container, stream):
         rate = float(stream.average_rate or stream.guessed_rate or 1)
         return max((time + 1 / rate for _, time in _decoded(path, container)), default=0.0)
 

@@ -47,6 +47,8 @@ class RunInfo(BaseModel):
         decoding: Sampling parameters that hold for the run (temperature, top_p, seed, …). Must be equal to compare.
         kernels: Linear kernels the engine chose, with the scheme they serve; empty where it has none by name.
         ignored_media: Task name to the kinds of media that the checkpoint does not take, so that its prompts lack them.
+        media: How media became part of the prompts: frames a second, limits of frames and pixels, whether the sound of
+            videos was given. Empty where no task has media, or the run is older than this field.
         versions: Package name to version.
         hardware: Processor, accelerator, cores, memory.
         data: Task name to fingerprint of its samples. Must be equal to compare.
@@ -74,6 +76,7 @@ class RunInfo(BaseModel):
     decoding: dict[str, Any] = Field(default_factory=dict)
     kernels: list[str] = Field(default_factory=list)
     ignored_media: dict[str, list[str]] = Field(default_factory=dict)
+    media: dict[str, Any] = Field(default_factory=dict)
     versions: dict[str, str] = Field(default_factory=dict)
     hardware: dict[str, Any] = Field(default_factory=dict)
     data: dict[str, str] = Field(default_factory=dict)

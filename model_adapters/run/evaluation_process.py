@@ -224,6 +224,7 @@ class _RunFile:
             "decoding": {task: config.get("generation_kwargs") for task, config in results["configs"].items()},
             "kernels": list(model.kernels) or self._fields["kernels"],
             "ignored_media": model.ignored_media.by_task,
+            "media": model.media_settings.as_record(),
         }
 
     def finish(self, exit_status: int, error: str | None) -> None:

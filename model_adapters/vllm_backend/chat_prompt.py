@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-from PIL import Image
-from tliveomni_eval.evals.errors import UserError
-from tliveomni_eval.model_adapters.vllm_backend.video_frames import FrameSampling, read_video_frames
-from tliveomni_eval.tasks.audio_file import read_audio
-from tliveomni_eval.tasks.image_file import read_image
+from tliveomni_eval.model_adapters.vllm_backend.media_input import MediaInput, read_medium
+from tliveomni_eval.model_adapters.vllm_backend.media_settings import MediaSettings
 from tliveomni_eval.tasks.video_file import has_sound
 
 SOUND_OF_VIDEO = "sound of the video"
-"""What is left out of a prompt where a video has an audio track: a video is given as its frames."""
+"""What is left out of a prompt where a video has an audio track, and is given as its frames alone."""
 
 
 class ChatTemplate(Protocol):
@@ -35,10 +30,13 @@ class ChatPrompt:
 
     Attributes:
         text: Rendered prompt with one placeholder for each medium.
-        media: Kind of media to its items in prompt order, as vLLM's `multi_modal_data` takes them.
+        media: Kind of media to its items in prompt order, as vLLM's `multi_modal_data` takes them. The sound of a video
+            stands among the audios, in the place of its video.
         media_bytes: Decoded size of the media, for the memory bound.
         key: SHA-256 of text and decoded media: equal keys mean equal input.
         ignored: Kinds of media that the checkpoint does not take and that were left out of the prompt.
+        processor_kwargs: What the checkpoint's processor is told of these media, as `mm_processor_kwargs`.
+        records: What was given of each medium, in prompt order, as JSON values.
     """
 
     text: str
@@ -46,76 +44,99 @@ class ChatPrompt:
     media_bytes: int
     key: str
     ignored: frozenset[str] = frozenset()
+    processor_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    records: tuple[Mapping[str, Any], ...] = ()
 
 
 def build_chat_prompt(
-    messages: Sequence[Mapping[str, Any]],
-    template: ChatTemplate,
-    media_kinds: frozenset[str],
-    frame_sampling: FrameSampling | None = None,
+    messages: Sequence[Mapping[str, Any]], template: ChatTemplate, settings: MediaSettings
 ) -> ChatPrompt:
     """Render messages and decode their media, but for kinds that the checkpoint does not take: those are left out.
+
+    The sound of videos is given where each video of the prompt has some: an engine interleaves it for all or for none.
 
     Args:
         messages: lmms-eval chat messages: `{"role", "content": [{"type", "url" | "text"}]}`.
         template: Renders the conversation.
-        media_kinds: Kinds of media the checkpoint takes.
-        frame_sampling: How frames of a video are taken; None for the defaults.
+        settings: What holds for media of the run.
 
     Raises:
         UserError: A medium that cannot be read, or is given in a form this backend does not know.
     """
-    media: dict[str, list[Any]] = {}
-    ignored: set[str] = set()
-    digest = hashlib.sha256()
-    conversation, size = [], 0
-    for message in messages:
-        parts: list[dict[str, str]] = []
-        for part in message["content"]:
-            kind = part["type"]
-            if kind == "text":
-                parts.append({"type": "text", "text": part["text"]})
-                continue
-            if kind not in media_kinds:
-                ignored.add(kind)
-                continue
-            item, item_size = _decoded(kind, part["url"], digest, frame_sampling or FrameSampling())
-            if kind == "video" and has_sound(Path(part["url"])):
-                ignored.add(SOUND_OF_VIDEO)
-            media.setdefault(kind, []).append(item)
-            size += item_size
-            parts.append({"type": kind})
-        conversation.append({"role": message["role"], "content": parts})
+    taken = [part for part in media_parts(messages) if part["type"] in settings.media_kinds]
+    ignored = {part["type"] for part in media_parts(messages)} - settings.media_kinds
+    videos = [part["url"] for part in taken if part["type"] == "video"]
+    audible = [_has_sound(video) for video in videos]
+    with_sound = settings.use_audio_in_video and bool(videos) and all(audible)
+    inputs = [read_medium(part["type"], part["url"], settings, with_sound) for part in taken]
+    if with_sound and any(medium.kind == "video" and medium.sound is None for medium in inputs):
+        # A track without samples is none.
+        with_sound, audible = False, [medium.sound is not None for medium in inputs if medium.kind == "video"]
+    if any(audible) and not with_sound:
+        ignored.add(SOUND_OF_VIDEO)
+
+    conversation = [
+        {"role": message["role"], "content": [*_template_parts(message["content"], settings.media_kinds)]}
+        for message in messages
+    ]
     text = template.apply_chat_template(conversation, tokenize=False, add_generation_prompt=True)
+    return ChatPrompt(
+        text,
+        _items(inputs, with_sound),
+        sum(medium.size for medium in inputs),
+        _key(text, inputs, with_sound),
+        frozenset(ignored),
+        _processor_kwargs(inputs, settings, with_sound),
+        tuple(medium.record for medium in inputs),
+    )
+
+
+def media_parts(messages: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """The parts of messages that are media, in order.
+
+    Args:
+        messages: lmms-eval chat messages.
+    """
+    return (part for message in messages for part in message["content"] if part["type"] != "text")
+
+
+def _template_parts(content: Sequence[Mapping[str, Any]], kinds: frozenset[str]) -> Iterator[dict[str, str]]:
+    for part in content:
+        if part["type"] == "text":
+            yield {"type": "text", "text": part["text"]}
+        elif part["type"] in kinds:
+            yield {"type": part["type"]}
+
+
+def _has_sound(source: Any) -> bool:
+    return isinstance(source, (str, Path)) and has_sound(Path(source))
+
+
+def _items(inputs: Sequence[MediaInput], with_sound: bool) -> dict[str, list[Any]]:
+    items: dict[str, list[Any]] = {}
+    for medium in inputs:
+        items.setdefault(medium.kind, []).append(medium.item)
+        if with_sound and medium.kind == "video":
+            items.setdefault("audio", []).append(medium.sound)
+    return items
+
+
+def _key(text: str, inputs: Sequence[MediaInput], with_sound: bool) -> str:
+    digest = hashlib.sha256()
+    for medium in inputs:
+        digest.update(medium.form.encode())
+        digest.update(medium.pixels_or_samples.tobytes())
+        if with_sound and medium.sound is not None:
+            samples, rate = medium.sound
+            digest.update(f"sound {samples.shape} {rate}".encode())
+            digest.update(samples.tobytes())
     digest.update(text.encode())
-    return ChatPrompt(text, media, size, digest.hexdigest(), frozenset(ignored))
+    return digest.hexdigest()
 
 
-def _decoded(kind: str, url: Any, digest: Any, frame_sampling: FrameSampling) -> tuple[Any, int]:
-    if kind == "image":
-        image = read_image(Path(url)) if isinstance(url, (str, Path)) else url.convert("RGB")
-        assert isinstance(image, Image.Image)
-        pixels = image.tobytes()
-        digest.update(f"image {image.size}".encode())
-        digest.update(pixels)
-        return image, len(pixels)
-    if kind == "audio":
-        samples, rate = _audio_samples(url)
-        digest.update(f"audio {samples.shape} {rate}".encode())
-        digest.update(samples.tobytes())
-        return (samples, rate), samples.nbytes
-    if kind == "video" and isinstance(url, (str, Path)):
-        video, metadata = read_video_frames(Path(url), frame_sampling)
-        digest.update(f"video {video.frames.shape} {video.times}".encode())
-        digest.update(video.frames.tobytes())
-        return (video.frames, metadata), video.frames.nbytes
-    raise UserError(f"{kind} given as {type(url).__name__} is not supported by this backend")
-
-
-def _audio_samples(url: Any) -> tuple[NDArray[np.float32], int]:
-    if isinstance(url, (str, Path)):
-        clip = read_audio(Path(url))
-        return clip.samples, clip.sampling_rate
-    if isinstance(url, Mapping) and "array" in url:
-        return np.ascontiguousarray(url["array"], dtype=np.float32), int(url["sampling_rate"])
-    raise UserError(f"audio given as {type(url).__name__} is not supported by this backend")
+def _processor_kwargs(inputs: Sequence[MediaInput], settings: MediaSettings, with_sound: bool) -> dict[str, Any]:
+    kwargs: dict[str, Any] = {"use_audio_in_video": True} if with_sound else {}
+    rates = [medium.record["fps"] for medium in inputs if medium.kind == "video"]
+    if settings.rate_to_processor and rates:
+        kwargs["fps"] = rates[0]
+    return kwargs

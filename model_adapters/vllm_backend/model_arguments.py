@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, Literal, get_args
 
 from tliveomni_eval.evals.errors import UserError, unknown_name_message
 from tliveomni_eval.model_adapters.tliveomni_vllm.parity_switches import parse_parity
 
+MediaNotTaken = Literal["error", "leave_out"]
 IGNORED_BY_VLLM = ("batch_size", "max_batch_size", "device")
 """What lmms-eval hands to every model; vLLM batches continuously and picks its device itself."""
+
+_MEDIA_COUNTS = ("max_frames", "min_pixels", "max_pixels")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,15 @@ class ModelArguments:
         enforce_eager: No graph capture, no compilation.
         parity: Alignments of TLiveOmni with transformers to turn off, joined by `+`; see
             `tliveomni_vllm.parity_switches`.
+        use_audio_in_video: Whether the sound of a video is given with it, interleaved by time; on by default where the
+            checkpoint takes audio and video.
+        fps: Frames a second that are taken of a video, > 0; by default what the checkpoint's video processor asks for.
+        max_frames: Most frames of one video, ≥ 1; likewise.
+        min_pixels: Images and frames with fewer pixels are enlarged before the checkpoint's own processor sees them.
+        max_pixels: Images and frames with more pixels are shrunk before the checkpoint's own processor sees them.
+        media_not_taken: What happens to media that the checkpoint does not take: `error` (no sample runs) or
+            `leave_out` (the prompts lack them, and the log says so). `leave_out` for the embedded nano, which is asked
+            all tasks of `live`, and `error` for any other.
         trust_remote_code: Whether Python files of the checkpoint may run. Off unless asked for; `run.json` records it.
         allow_pickle: Whether weights that are no safetensors but pickles, which can run any program, may be loaded.
         engine_args: Any other argument of vLLM's `EngineArgs`; these win over what the backend chose.
@@ -47,9 +59,23 @@ class ModelArguments:
     dtype: str | None = None
     enforce_eager: bool | None = None
     parity: str = ""
+    use_audio_in_video: bool | None = None
+    fps: float | None = None
+    max_frames: int | None = None
+    min_pixels: int | None = None
+    max_pixels: int | None = None
+    media_not_taken: MediaNotTaken | None = None
     trust_remote_code: bool = False
     allow_pickle: bool = False
     engine_args: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def leaves_media_out(self) -> bool:
+        """Whether prompts lack media that the checkpoint does not take; else a task that has them is an error.
+
+        Nano is asked all tasks of a group, whatever they hold, and its log says what it was not given.
+        """
+        return (self.media_not_taken or ("error" if self.model else "leave_out")) == "leave_out"
 
     @classmethod
     def from_mapping(cls, given: Mapping[str, Any]) -> ModelArguments:
@@ -109,14 +135,18 @@ def split_model_args(text: str) -> dict[str, str]:
 
 def _typed(key: str, value: Any) -> Any:
     try:
-        if key in ("tensor_parallel_size", "max_model_len", "max_num_seqs", "seed"):
+        if key in ("tensor_parallel_size", "max_model_len", "max_num_seqs", "seed", *_MEDIA_COUNTS):
             return _whole_number(value, least=0 if key == "seed" else 1)
         if key == "gpu_memory_utilization":
             share = float(value)
             if not 0 < share <= 1:
                 raise ValueError("must be above 0 and at most 1")
             return share
-        if key in ("enforce_eager", "trust_remote_code", "allow_pickle"):
+        if key == "fps":
+            return _rate(value)
+        if key == "media_not_taken":
+            return _choice(value, get_args(MediaNotTaken))
+        if key in ("enforce_eager", "trust_remote_code", "allow_pickle", "use_audio_in_video"):
             return _truth(value)
         if key == "parity":
             return "+".join(parse_parity(value).switches)
@@ -133,6 +163,19 @@ def _whole_number(value: Any, least: int) -> int:
     if int(float(value)) < least:
         raise ValueError(f"must be at least {least}")
     return int(float(value))
+
+
+def _rate(value: Any) -> float:
+    rate = float(value)
+    if not 0 < rate < float("inf"):
+        raise ValueError("must be above 0")
+    return rate
+
+
+def _choice(value: Any, choices: tuple[str, ...]) -> str:
+    if value not in choices:
+        raise ValueError(f"must be {' or '.join(choices)}")
+    return str(value)
 
 
 def _truth(value: Any) -> bool:

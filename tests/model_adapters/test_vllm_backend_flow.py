@@ -24,6 +24,7 @@ from tliveomni_eval.model_adapters.vllm_backend import ignored_media
 from tliveomni_eval.model_adapters.vllm_backend.chat_prompt import ChatPrompt, build_chat_prompt
 from tliveomni_eval.model_adapters.vllm_backend.engine_log import CHOOSING_LOGGER, KernelLog
 from tliveomni_eval.model_adapters.vllm_backend.engine_loop import Request, RequestRefusedError, Response, run_requests
+from tliveomni_eval.model_adapters.vllm_backend.media_settings import MediaSettings
 from tliveomni_eval.model_adapters.vllm_backend.prompt_prefetch import prefetch_prompts
 from tliveomni_eval.model_adapters.vllm_backend.response_journal import ResponseJournal, response_key
 
@@ -137,7 +138,7 @@ def _messages(color: str, text: str) -> list[dict[str, Any]]:
 
 
 def test_a_prompt_holds_media_in_order_and_its_key_depends_on_pixels_and_text() -> None:
-    kinds = frozenset({"image"})
+    kinds = MediaSettings(frozenset({"image"}))
     first = build_chat_prompt(_messages("red", "read"), PlainTemplate(), kinds)
     again = build_chat_prompt(_messages("red", "read"), PlainTemplate(), kinds)
     other_pixels = build_chat_prompt(_messages("blue", "read"), PlainTemplate(), kinds)
@@ -149,10 +150,13 @@ def test_a_prompt_holds_media_in_order_and_its_key_depends_on_pixels_and_text() 
 
 
 def test_media_the_checkpoint_does_not_take_are_left_out_and_named() -> None:
-    prompt = build_chat_prompt(_messages("red", "read"), PlainTemplate(), frozenset({"audio"}))
+    prompt = build_chat_prompt(_messages("red", "read"), PlainTemplate(), MediaSettings(frozenset({"audio"})))
     assert (prompt.text, prompt.media, prompt.media_bytes) == ("read", {}, 0)
     assert prompt.ignored == {"image"}
-    assert build_chat_prompt(_messages("red", "read"), PlainTemplate(), frozenset({"image"})).ignored == frozenset()
+    assert (
+        build_chat_prompt(_messages("red", "read"), PlainTemplate(), MediaSettings(frozenset({"image"}))).ignored
+        == frozenset()
+    )
 
 
 @pytest.mark.parametrize("form", ["path", "array"])
@@ -161,7 +165,7 @@ def test_audio_is_decoded_to_mono_samples_and_its_rate(tmp_path: Path, form: str
     soundfile.write(tmp_path / "a.wav", np.stack([tone, tone], axis=1), 16_000, subtype="FLOAT")
     url = str(tmp_path / "a.wav") if form == "path" else {"array": tone, "sampling_rate": 16_000}
     messages = [{"role": "user", "content": [{"type": "audio", "url": url}, {"type": "text", "text": "write"}]}]
-    prompt = build_chat_prompt(messages, PlainTemplate(), frozenset({"audio"}))
+    prompt = build_chat_prompt(messages, PlainTemplate(), MediaSettings(frozenset({"audio"})))
     samples, rate = prompt.media["audio"][0]
     assert (prompt.text, rate, prompt.media_bytes) == ("<audio>write", 16_000, 4 * 1600)
     assert np.allclose(samples, tone, atol=1e-6)
@@ -170,7 +174,7 @@ def test_audio_is_decoded_to_mono_samples_and_its_rate(tmp_path: Path, form: str
 def test_a_missing_audio_file_is_named() -> None:
     messages = [{"role": "user", "content": [{"type": "audio", "url": "gone.wav"}]}]
     with pytest.raises(UserError, match=r"gone\.wav"):
-        build_chat_prompt(messages, PlainTemplate(), frozenset({"audio"}))
+        build_chat_prompt(messages, PlainTemplate(), MediaSettings(frozenset({"audio"})))
 
 
 def test_ignored_media_are_said_once_a_task(monkeypatch: pytest.MonkeyPatch) -> None:

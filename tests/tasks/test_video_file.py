@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tliveomni_eval.model_adapters.vllm_backend.chat_prompt import SOUND_OF_VIDEO, build_chat_prompt
+from tliveomni_eval.model_adapters.vllm_backend.media_settings import MediaSettings
 from tliveomni_eval.model_adapters.vllm_backend.video_frames import FrameSampling, read_video_frames
 from tliveomni_eval.tasks.composer.stream.stream_file import write_stream
 from tliveomni_eval.tasks.composer.stream.stream_space import FRAME_SIZE, TICKS_PER_SECOND
@@ -66,7 +67,9 @@ def test_the_sound_of_a_video_is_left_out_and_said_to_be(video: Path, tmp_path: 
     write_stream(silent, (np.zeros((FRAME_SIZE[1], FRAME_SIZE[0], 3), dtype=np.uint8) for _ in range(20)))
     for path, ignored in ((video, {SOUND_OF_VIDEO}), (silent, set())):
         content = [{"type": "video", "url": str(path)}, {"type": "text", "text": "When?"}]
-        prompt = build_chat_prompt([{"role": "user", "content": content}], _Template(), frozenset({"video"}))
+        prompt = build_chat_prompt(
+            [{"role": "user", "content": content}], _Template(), MediaSettings(frozenset({"video"}))
+        )
         assert prompt.ignored == ignored
         ((frames, metadata),) = prompt.media["video"]
         assert len(frames) == len(metadata["frames_indices"])
