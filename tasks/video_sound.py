@@ -32,7 +32,7 @@ def read_sound(path: Path, sampling_rate: int) -> npt.NDArray[np.float32]:
         if not container.streams.audio:
             return np.zeros(0, dtype=np.float32)
         begins = float((video.start_time or 0) * video.time_base) if video.time_base else 0.0
-        resampler = av.AudioResampler(format="flt", layout="mono", rate=sampling_rate)
+        resampler = av.AudioResampler(format="fltp", rate=sampling_rate)
         parts: list[npt.NDArray[np.float32]] = []
         heard_from: float | None = None
         held = 0
@@ -60,6 +60,7 @@ def read_sound(path: Path, sampling_rate: int) -> npt.NDArray[np.float32]:
 
 
 def _append(parts: list[npt.NDArray[np.float32]], frames: list[Any]) -> int:
-    added = [np.asarray(frame.to_ndarray()[0], dtype=np.float32) for frame in frames if frame.samples]
+    # Channels are averaged, as those of an audio file are; FFmpeg's own way to mono is louder.
+    added = [frame.to_ndarray().mean(axis=0, dtype=np.float32) for frame in frames if frame.samples]
     parts += added
     return sum(map(len, added))
