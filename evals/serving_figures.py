@@ -1,4 +1,4 @@
-"""`bench.json`: what a backend costs to serve; `tlive bench` writes it, the leaderboard and `tlive recommend` read it."""
+"""`bench.json`: what a backend costs to serve, written by `tlive bench`, read by the leaderboard and `tlive recommend`."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class TtftParts(_Frozen):
         loading_s: Reading and decoding the media files.
         preprocessing_s: Chat template, tokenizer and the checkpoint's processor.
         queue_s: From the engine's queue to its first step.
-        encoder_prefill_s: From the first step to the first token: media encoders and prefill, which vLLM runs in one step.
+        encoder_prefill_s: From the first step to the first token: media encoders and prefill, one step in vLLM.
     """
 
     loading_s: float | None = Seconds
