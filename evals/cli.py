@@ -23,6 +23,7 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
     "report": ("tliveomni_eval.leaderboard.report_command", "Write the per-slice regression page."),
     "store": ("tliveomni_eval.leaderboard.store.store_command", "Keep runs: add, list, delete, rebuild."),
     "serve": ("tliveomni_eval.leaderboard.server.serve_command", "Serve the page over a store."),
+    "track": ("tliveomni_eval.leaderboard.tracking.track_command", "Log runs and verdicts to MLflow or W&B."),
     "tasks": ("tliveomni_eval.tasks.tasks_command", "List our tasks with slices, metrics and sizes."),
     "models": ("tliveomni_eval.model_adapters.models_command", "List our lmms-eval models and embedded variants."),
     "data": ("tliveomni_eval.tasks.data_command", "Check a folder of your own data."),

@@ -16,6 +16,7 @@ from tliveomni_eval.leaderboard.exports import EXPORTS
 from tliveomni_eval.leaderboard.media_inclusion import CopiedMedia, EmbeddedMedia, MediaChoice
 from tliveomni_eval.leaderboard.media_location import MediaLocator, default_media_roots
 from tliveomni_eval.leaderboard.page_builder import Comparison, build_overview, pair_tasks
+from tliveomni_eval.leaderboard.page_data import PageOverview
 from tliveomni_eval.leaderboard.page_html import folder_index, folder_task_script, single_file, static_text
 from tliveomni_eval.leaderboard.report_error import ReportError
 from tliveomni_eval.leaderboard.reported_runs import read_reported_runs, run_folders, split_baseline
@@ -78,15 +79,9 @@ def write_report(
         PolicyError: If the policy is wrong.
     """
     folders = run_folders(runs)
-    reference, candidates = split_baseline(read_reported_runs(folders), baseline)
-    if not candidates:
-        raise ReportError(f"only one run ({reference.name}): name the baseline and at least one candidate")
-    assert reference.run is not None
-    gated = gate_candidates(
-        reference.run, [run.run or run.path for run in candidates], policy, noise=noise, allow=allow
-    )
-    comparison = Comparison(reference, candidates, gated)
+    comparison = _compare(folders, baseline, policy, noise, allow)
     tasks = pair_tasks(comparison)
+    gated, reference = comparison.report, comparison.baseline
     locator = MediaLocator(default_media_roots(folders, media_roots))
     single = output.suffix.lower() in (".html", ".htm")
     inclusion = (
@@ -111,6 +106,41 @@ def write_report(
     if not single:
         size += sum(file.stat().st_size for file in (output / "media").glob("*"))
     return WrittenReport(files[0], size, gated.outcome, note)
+
+
+def overview_of(
+    runs: Sequence[Path],
+    *,
+    baseline: str | None = None,
+    policy: Policy | Path | None = None,
+    title: str | None = None,
+    now: datetime | None = None,
+) -> PageOverview:
+    """Compares runs and gives what the release matrix shows, without samples; see `write_report`.
+
+    Raises:
+        ReportError: If runs cannot be read.
+        PolicyError: If the policy is wrong.
+    """
+    comparison = _compare(run_folders(runs), baseline, policy, None, ())
+    tasks = pair_tasks(comparison)
+    heading = title or f"{', '.join(tasks)} · {comparison.baseline.name}"
+    return build_overview(comparison, tasks, heading, now or datetime.now(UTC))
+
+
+def _compare(
+    folders: Sequence[Path],
+    baseline: str | None,
+    policy: Policy | Path | None,
+    noise: Path | None,
+    allow: Sequence[str],
+) -> Comparison:
+    reference, candidates = split_baseline(read_reported_runs(folders), baseline)
+    if not candidates:
+        raise ReportError(f"only one run ({reference.name}): name the baseline and at least one candidate")
+    assert reference.run is not None
+    judged = [run.run or run.path for run in candidates]
+    return Comparison(reference, candidates, gate_candidates(reference.run, judged, policy, noise=noise, allow=allow))
 
 
 def _media_note(pages: Sequence[BaseModel]) -> str:

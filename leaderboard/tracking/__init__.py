@@ -1,0 +1,1 @@
+"""Runs for an experiment tracker, through the tracker's own library."""
