@@ -26,7 +26,7 @@ def with_parity(settings: EngineSettings, parity: str, architecture: str) -> Eng
     if architecture != ARCHITECTURE:
         if parity:
             raise UserError(
-                f"--model_args: parity={parity!r} has no effect on {architecture}: only TLiveOmni checkpoints have these "
+                f"--model_args: parity={parity!r} has no effect on {architecture}: only TLiveOmni has these "
                 "alignments; leave it out"
             )
         return settings
