@@ -1,4 +1,4 @@
-"""`bench.json`: what a backend costs to serve, written by `tlive bench`, read by the leaderboard and `tlive recommend`."""
+"""`bench.json`: what a backend costs to serve, from `tlive bench` to the leaderboard and `tlive recommend`."""
 
 from __future__ import annotations
 
