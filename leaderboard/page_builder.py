@@ -11,6 +11,7 @@ from tliveomni_eval.evals.gate.verdict import GateReport
 from tliveomni_eval.evals.logs.task_log import TaskLog
 from tliveomni_eval.leaderboard.page_data import PageOverview, TaskCard
 from tliveomni_eval.leaderboard.paired_samples import PairedSamples, pair_samples
+from tliveomni_eval.leaderboard.parity_tables import parity_tables
 from tliveomni_eval.leaderboard.recommendation import recommendations
 from tliveomni_eval.leaderboard.release_matrix import build_rows
 from tliveomni_eval.leaderboard.run_card import ReportedRun, run_card, short_names
@@ -64,8 +65,8 @@ def build_overview(
         for run, key, verdict in zip(comparison.candidates, keys[1:], verdicts, strict=True)
     ]
     cards = [_task_card(name, paired) for name, paired in tasks.items()]
-    figures = [run.serving for run in (comparison.baseline, *comparison.candidates)]
-    ranked = standings(tasks, cards, [baseline, *candidates], figures)
+    evidence = [run.evidence for run in (comparison.baseline, *comparison.candidates)]
+    ranked = standings(tasks, cards, [baseline, *candidates], [one.serving for one in evidence])
     noise = next((verdict.noise_run for verdict in verdicts if verdict.noise_run), None)
     return PageOverview(
         title=title,
@@ -80,6 +81,7 @@ def build_overview(
         standings=ranked,
         recommendations=recommendations(baseline, candidates, ranked),
         noise_run=noise.name if noise else "",
+        parity=[table for key, one in zip(keys, evidence, strict=True) for table in parity_tables(key, one.parity)],
         media_note=media_note,
         notes=[f"allowed: {message}" for message in dict.fromkeys(allowed)],
     )

@@ -12,7 +12,7 @@ _WORST_LAST = ("PASS", "INCONCLUSIVE", "BREACH", "MISSING")
 def recommendations(
     baseline: RunCard, candidates: Sequence[RunCard], ranked: Sequence[Standing]
 ) -> list[Recommendation]:
-    """One recommendation for each hardware that a run was made on, in order of first appearance.
+    """One recommendation for each hardware that a speed is known of, in order of first appearance.
 
     Only a candidate whose every gated slice is inside the budget is recommended. Of several the fastest is: the one
     with the smallest mean over tasks of the seconds a sample takes. One without speed comes after those with it.
@@ -22,30 +22,31 @@ def recommendations(
         candidates: The runs judged.
         ranked: The leaderboard.
     """
-    names = dict.fromkeys(run.hardware for run in (baseline, *candidates))
-    return [_on(name, baseline, candidates, ranked) for name in names]
+    names = dict.fromkeys(row.hardware for run in (baseline, *candidates) for row in ranked if row.run == run.key)
+    return [_on(name, baseline, candidates, [row for row in ranked if row.hardware == name]) for name in names]
 
 
-def _on(hardware: str, baseline: RunCard, candidates: Sequence[RunCard], ranked: Sequence[Standing]) -> Recommendation:
-    here = [run for run in candidates if run.hardware == hardware]
-    inside = [run for run in here if run.verdict == "PASS"]
-    inside.sort(key=lambda run: (_seconds(run.key, ranked) is None, _seconds(run.key, ranked) or 0.0, run.key))
+def _on(hardware: str, baseline: RunCard, candidates: Sequence[RunCard], here: Sequence[Standing]) -> Recommendation:
+    known = {row.run for row in here}
+    runs = [run for run in candidates if run.key in known]
+    inside = [run for run in runs if run.verdict == "PASS"]
+    inside.sort(key=lambda run: (_seconds(run.key, here) is None, _seconds(run.key, here) or 0.0, run.key))
     chosen = inside[0] if inside else None
-    best = min((run.verdict for run in here if run.verdict), key=_WORST_LAST.index, default="MISSING")
-    before = _seconds(baseline.key, ranked) if baseline.hardware == hardware else None
-    after = _seconds(chosen.key, ranked) if chosen else None
+    best = min((run.verdict for run in runs if run.verdict), key=_WORST_LAST.index, default="MISSING")
+    before = _seconds(baseline.key, here)
+    after = _seconds(chosen.key, here) if chosen else None
     return Recommendation(
         hardware=hardware,
         run=chosen.key if chosen else None,
         verdict=best,
-        undecided=[run.key for run in here if run.verdict == "INCONCLUSIVE"],
+        undecided=[run.key for run in runs if run.verdict == "INCONCLUSIVE"],
         seconds_per_sample=after,
         speed_up=before / after if before and after else None,
     )
 
 
-def _seconds(run: str, ranked: Sequence[Standing]) -> float | None:
+def _seconds(run: str, here: Sequence[Standing]) -> float | None:
     """Mean over the tasks of a run; None where a task has no speed."""
-    speeds = [row.seconds_per_sample for row in ranked if row.run == run]
+    speeds = [row.seconds_per_sample for row in here if row.run == run]
     known = [speed for speed in speeds if speed is not None]
     return sum(known) / len(known) if known and len(known) == len(speeds) else None

@@ -55,6 +55,7 @@ def write_report(
     title: str | None = None,
     allow: Sequence[str] = (),
     noise: Path | None = None,
+    evidence: Sequence[Path] = (),
     now: datetime | None = None,
     limit: int = SINGLE_FILE_LIMIT,
 ) -> WrittenReport:
@@ -71,6 +72,7 @@ def write_report(
         title: Heading; the names of the runs by default.
         allow: Differences between runs that do not forbid the comparison.
         noise: A second run of the baseline, to tell loss from noise.
+        evidence: Files of `tlive bench` and `tlive parity` on checkpoints of the runs, beside those in their folders.
         now: Time written on the page; the current one by default.
         limit: Bytes of a page in one file; media beyond it are left out with a note.
 
@@ -79,7 +81,7 @@ def write_report(
         PolicyError: If the policy is wrong.
     """
     folders = run_folders(runs)
-    comparison = _compare(folders, baseline, policy, noise, allow)
+    comparison = _compare(folders, baseline, policy, noise, allow, evidence)
     tasks = pair_tasks(comparison)
     gated, reference = comparison.report, comparison.baseline
     locator = MediaLocator(default_media_roots(folders, media_roots))
@@ -113,6 +115,7 @@ def overview_of(
     *,
     baseline: str | None = None,
     policy: Policy | Path | None = None,
+    evidence: Sequence[Path] = (),
     title: str | None = None,
     now: datetime | None = None,
 ) -> PageOverview:
@@ -122,7 +125,7 @@ def overview_of(
         ReportError: If runs cannot be read.
         PolicyError: If the policy is wrong.
     """
-    comparison = _compare(run_folders(runs), baseline, policy, None, ())
+    comparison = _compare(run_folders(runs), baseline, policy, None, (), evidence)
     tasks = pair_tasks(comparison)
     heading = title or f"{', '.join(tasks)} · {comparison.baseline.name}"
     return build_overview(comparison, tasks, heading, now or datetime.now(UTC))
@@ -134,8 +137,9 @@ def _compare(
     policy: Policy | Path | None,
     noise: Path | None,
     allow: Sequence[str],
+    evidence: Sequence[Path],
 ) -> Comparison:
-    reference, candidates = split_baseline(read_reported_runs(folders), baseline)
+    reference, candidates = split_baseline(read_reported_runs(folders, evidence), baseline)
     if not candidates:
         raise ReportError(f"only one run ({reference.name}): name the baseline and at least one candidate")
     assert reference.run is not None

@@ -33,6 +33,13 @@ import click
 )
 @click.option("--allow", multiple=True, metavar="FIELD", help="A difference that does not forbid the comparison.")
 @click.option("--noise", type=click.Path(path_type=Path), help="A second run of the baseline: tells loss from noise.")
+@click.option(
+    "--evidence",
+    multiple=True,
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="A bench.json or parity.json of a run's checkpoint; those in run folders are found. Repeatable.",
+)
 @click.option("--title", help="Heading of the page.")
 @click.option("--limit-mb", default=48, show_default=True, help="Largest page in one file, in MB.")
 def command(
@@ -44,6 +51,7 @@ def command(
     media_roots: tuple[Path, ...],
     allow: tuple[str, ...],
     noise: Path | None,
+    evidence: tuple[Path, ...],
     title: str | None,
     limit_mb: int,
 ) -> None:
@@ -63,6 +71,7 @@ def command(
         media_roots=media_roots,
         allow=allow,
         noise=noise,
+        evidence=evidence,
         title=title,
         limit=limit_mb * 10**6,
     )

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from tliveomni_eval.evals.errors import unknown_name_message
 from tliveomni_eval.evals.logs.log_error import LogError
 from tliveomni_eval.evals.logs.run_folder import read_run
 from tliveomni_eval.evals.logs.run_info import RUN_INFO_NAME, RunInfo, read_run_info
+from tliveomni_eval.leaderboard.evidence import evidence_of_runs
 from tliveomni_eval.leaderboard.report_error import ReportError
 from tliveomni_eval.leaderboard.run_card import ReportedRun, short_names
-from tliveomni_eval.leaderboard.serving_figures import read_serving_figures
 
 UNQUANTIZED_VARIANTS = ("bf16", "fp16", "fp32")
 """Variants that are taken as the baseline where none is named, in this order."""
@@ -35,20 +36,23 @@ def run_folders(paths: Sequence[Path]) -> list[Path]:
     return list(folders)
 
 
-def read_reported_runs(paths: Sequence[Path]) -> list[ReportedRun]:
+def read_reported_runs(paths: Sequence[Path], evidence: Sequence[Path] = ()) -> list[ReportedRun]:
     """Reads every run; one that cannot be read keeps its place with the reason.
 
     Args:
         paths: Run folders.
+        evidence: Files of `tlive bench` and `tlive parity` on checkpoints of the runs, beside those in their folders.
 
     Raises:
-        ReportError: If fewer than one can be read.
+        ReportError: If fewer than one can be read, or a file of evidence is of no run.
     """
     runs = [_read(path) for path in paths]
     if all(run.run is None for run in runs):
         reasons = "\n  ".join(run.problem for run in runs)
         raise ReportError(f"no run can be read:\n  {reasons}")
-    return runs
+    fingerprints = [run.run_info.checkpoint.fingerprint if run.run_info else None for run in runs]
+    measured = evidence_of_runs(paths, fingerprints, evidence)
+    return [replace(run, evidence=found) for run, found in zip(runs, measured, strict=True)]
 
 
 def split_baseline(runs: Sequence[ReportedRun], name: str | None) -> tuple[ReportedRun, list[ReportedRun]]:
@@ -75,7 +79,7 @@ def _read(path: Path) -> ReportedRun:
         run = read_run(path)
     except LogError as error:
         return ReportedRun(path, None, info, str(error))
-    return ReportedRun(path, run, run.run_info, serving=read_serving_figures(path))
+    return ReportedRun(path, run, run.run_info)
 
 
 def _run_info(path: Path) -> RunInfo | None:

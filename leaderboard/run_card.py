@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tliveomni_eval.evals.gate.verdict import Outcome, Verdict
 from tliveomni_eval.evals.logs.run_folder import Run
 from tliveomni_eval.evals.logs.run_info import RunInfo
+from tliveomni_eval.leaderboard.evidence import Evidence
 from tliveomni_eval.leaderboard.page_data import EnvironmentEntry, RunCard
 from tliveomni_eval.leaderboard.page_model import VerdictName
-from tliveomni_eval.leaderboard.serving_figures import ServingFigures
 
 _LONGEST_VALUE = 400
 
@@ -28,14 +28,14 @@ class ReportedRun:
         run: What was read; None where the folder cannot be read.
         run_info: Its `run.json`, which may be readable where the logs are not.
         problem: Why there is no `run`; empty otherwise.
-        serving: What it costs to serve, where measured.
+        evidence: What was measured of its checkpoint.
     """
 
     path: Path
     run: Run | None
     run_info: RunInfo | None
     problem: str = ""
-    serving: ServingFigures | None = None
+    evidence: Evidence = field(default_factory=Evidence)
 
     @property
     def name(self) -> str:

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from tliveomni_eval.evals.serving_figures import BenchReport, Workload
 from tliveomni_eval.leaderboard.page_data import RunCard, Standing, TaskCard
 from tliveomni_eval.leaderboard.paired_samples import PairedSamples
-from tliveomni_eval.leaderboard.serving_figures import ServingFigures, Workload
+from tliveomni_eval.leaderboard.run_card import hardware_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,18 +29,19 @@ def standings(
     tasks: Mapping[str, PairedSamples],
     cards: Sequence[TaskCard],
     runs: Sequence[RunCard],
-    figures: Sequence[ServingFigures | None],
+    figures: Sequence[Sequence[BenchReport]],
 ) -> list[Standing]:
-    """One row a task and run, best quality first within a task.
+    """One row a task, run and machine, best quality first within a task.
 
-    Where a run has serving figures for the modality of a task, its speed is theirs. Else it is the time of the whole
-    run over the samples of all its tasks, loading included, which only compares runs of the same tasks.
+    Where the checkpoint of a run was measured on requests of the modality of a task, its speed is that, on the machine
+    of the measurement: the same answers may be served on several. Else it is the time of the whole run over the samples
+    of all its tasks, loading included, which only compares runs of the same tasks on one machine.
 
     Args:
         tasks: Task name to its samples over `runs`.
         cards: What is known of the tasks, in the same order.
         runs: The baseline first.
-        figures: Serving figures of each run; None where it has none.
+        figures: What was measured of the checkpoint of each run.
     """
     whole = [run_speed(card, count) for card, count in zip(runs, sample_counts(tasks, len(runs)), strict=True)]
     rows: list[Standing] = []
@@ -49,27 +51,42 @@ def standings(
             rate = paired.pooled_rate(run, 0, paired.positions[run] >= 0)
             if rate is None:
                 continue
-            measured = figures[run]
-            workload = (measured.of(task.modality) if measured else None) or Workload(modality=task.modality)
-            seconds = workload.seconds_per_sample
-            speed = whole[run] if seconds is None else Speed(seconds, "bench")
-            found.append(
-                Standing(
-                    task=name,
-                    run=card.key,
-                    hardware=card.hardware,
-                    quality=rate if paired.higher_is_better[0] else 1 - rate,
-                    seconds_per_sample=speed.seconds_per_sample,
-                    speed_source=speed.source,
-                    ttft_s=workload.ttft_s,
-                    tpot_s=workload.tpot_s,
-                    memory_bytes=workload.peak_memory_bytes,
-                    on_front=False,
-                )
+            quality = rate if paired.higher_is_better[0] else 1 - rate
+            row = Standing(
+                task=name,
+                run=card.key,
+                hardware=card.hardware,
+                quality=quality,
+                seconds_per_sample=whole[run].seconds_per_sample,
+                speed_source=whole[run].source,
+                on_front=False,
             )
-        found.sort(key=lambda row: (-row.quality, _or_infinite(row.seconds_per_sample), row.run))
+            measured = [
+                row.model_copy(update=_figures(workload) | {"hardware": hardware_name(report.hardware)})
+                for report in figures[run]
+                if (workload := _workload(report, task.modality)) is not None
+            ]
+            found += measured or [row]
+        found.sort(key=lambda row: (-row.quality, _or_infinite(row.seconds_per_sample), row.run, row.hardware))
         rows += [row.model_copy(update={"on_front": _on_front(row, found)}) for row in found]
     return rows
+
+
+def _workload(report: BenchReport, modality: str) -> Workload | None:
+    """The first workload of a modality that was measured at batch 1."""
+    return next(
+        (one for one in report.workloads if one.modality == modality and one.seconds_per_sample is not None), None
+    )
+
+
+def _figures(workload: Workload) -> dict[str, object]:
+    return {
+        "seconds_per_sample": workload.seconds_per_sample,
+        "speed_source": "bench",
+        "ttft_s": workload.ttft_s,
+        "tpot_s": workload.tpot_s,
+        "memory_bytes": workload.peak_memory_bytes,
+    }
 
 
 def sample_counts(tasks: Mapping[str, PairedSamples], runs: int) -> list[int]:

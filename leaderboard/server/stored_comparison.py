@@ -25,7 +25,6 @@ from tliveomni_eval.leaderboard.paired_samples import PairedSamples
 from tliveomni_eval.leaderboard.reported_runs import UNQUANTIZED_VARIANTS
 from tliveomni_eval.leaderboard.run_card import ReportedRun
 from tliveomni_eval.leaderboard.server.served_media import ServedMedia, StoredMediaFinder
-from tliveomni_eval.leaderboard.serving_figures import read_serving_figures
 from tliveomni_eval.leaderboard.store.run_store import RunStore
 from tliveomni_eval.leaderboard.store.stored_run import StoredRunFacts
 from tliveomni_eval.leaderboard.task_page import build_task_page
@@ -127,9 +126,9 @@ class StoredComparisons:
         return text
 
     def _key(self, run_ids: Sequence[str]) -> str:
-        """Name of the folder of a comparison; other serving figures of a run make it another one."""
-        figures = [str(self._store.serving_figures_version(run_id)) for run_id in run_ids]
-        parts = [*run_ids, *figures, version("tliveomni-eval"), str(PAGE_FORMAT)]
+        """Name of the folder of a comparison; other measurements of a checkpoint make it another one."""
+        measured = [name for run_id in run_ids for name in self._store.evidence_names(run_id)]
+        parts = [*run_ids, *measured, version("tliveomni-eval"), str(PAGE_FORMAT)]
         return hashlib.sha256("/".join(parts).encode()).hexdigest()[:32]
 
     def _make(self, baseline: str, candidates: Sequence[str], name: str, folder: Path) -> str | None:
@@ -155,7 +154,7 @@ class StoredComparisons:
         known = self._store.runs()
         folders = {run.run_id: Path(run.folder) for run in known}
         reported = [
-            ReportedRun(folders.get(run.path.name, run.path), run, run.run_info, serving=read_serving_figures(run.path))
+            ReportedRun(folders.get(run.path.name, run.path), run, run.run_info, evidence=self._store.evidence(run))
             for run in runs
         ]
         noise = self._second_baseline(runs[0], known, {baseline, *candidates})

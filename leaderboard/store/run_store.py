@@ -11,12 +11,13 @@ from pathlib import Path
 from tliveomni_eval.evals.errors import unknown_name_message
 from tliveomni_eval.evals.logs.run_folder import Run, read_run
 from tliveomni_eval.evals.logs.run_info import RUN_INFO_NAME, read_run_info
-from tliveomni_eval.leaderboard.serving_figures import SERVING_FIGURES_NAME
+from tliveomni_eval.leaderboard.evidence import EVIDENCE_NAMES, Evidence
 from tliveomni_eval.leaderboard.store.catalogue import open_catalogue, rows
 from tliveomni_eval.leaderboard.store.catalogue_rows import insert_rows, read_rows
-from tliveomni_eval.leaderboard.store.run_writer import keep_serving_figures, write_run
+from tliveomni_eval.leaderboard.store.run_writer import write_run
 from tliveomni_eval.leaderboard.store.sample_table import read_sample_table
 from tliveomni_eval.leaderboard.store.store_error import StoreError
+from tliveomni_eval.leaderboard.store.stored_evidence import evidence_files, keep_evidence, stored_evidence
 from tliveomni_eval.leaderboard.store.stored_run import StoredRunFacts, content_id, read_facts
 
 _SHORTEST_ID = 4
@@ -47,8 +48,8 @@ class RunStore:
             media_roots: Further folders whose media may be shown.
 
         Returns:
-            Its id, and whether it is new: the same logs are never added twice. Serving figures that were measured
-            since are taken over.
+            Its id, and whether it is new: the same logs are never added twice. What was measured since of its
+            checkpoint is taken over.
 
         Raises:
             LogError: If the run did not finish or cannot be read.
@@ -57,8 +58,8 @@ class RunStore:
         run = read_run(path)
         run_id = content_id(run)
         final = self.folder / "runs" / run_id
+        self._keep_evidence(run, path)
         if final.exists() and self._has(run_id):
-            keep_serving_figures(path, final)
             return run_id, False
         unfinished = self.folder / "runs" / f".{run_id}-{uuid.uuid4().hex}"
         try:
@@ -182,10 +183,28 @@ class RunStore:
         facts = read_facts(self.folder / "runs" / run_id)
         return {digest: Path(path) for digest, _, _, path, _ in facts["media"]}
 
-    def serving_figures_version(self, run_id: str) -> int:
-        """A number that changes with the serving figures of a run; 0 where it has none."""
-        path = self.folder / "runs" / run_id / SERVING_FIGURES_NAME
-        return path.stat().st_mtime_ns if run_id.isalnum() and path.is_file() else 0
+    def evidence(self, run: Run) -> Evidence:
+        """What was measured of the checkpoint of a run.
+
+        Raises:
+            UserError: If a file of the store is damaged.
+        """
+        return stored_evidence(self.folder, run.run_info.checkpoint.fingerprint if run.run_info else None)
+
+    def evidence_names(self, run_id: str) -> list[str]:
+        """Names of the files of measurements of the checkpoint of a run: they change when something is attached."""
+        path = self.folder / "runs" / run_id / RUN_INFO_NAME
+        fingerprint = read_run_info(path).checkpoint.fingerprint if path.exists() else None
+        return [file.name for file in evidence_files(self.folder, fingerprint)]
+
+    def _keep_evidence(self, run: Run, path: Path) -> None:
+        fingerprint = run.run_info.checkpoint.fingerprint if run.run_info else None
+        try:
+            for name in EVIDENCE_NAMES:
+                if path.is_dir() and (path / name).is_file():
+                    keep_evidence(self.folder, path / name, fingerprint)
+        except OSError as error:
+            raise StoreError(f"{self.folder}: cannot be written: {error.strerror}") from error
 
     def _has(self, run_id: str) -> bool:
         with open_catalogue(self.folder) as catalogue:

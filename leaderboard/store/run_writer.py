@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,7 +10,6 @@ from typing import Any
 
 from tliveomni_eval.evals.logs.run_folder import Run
 from tliveomni_eval.leaderboard.media_location import MediaLocator, default_media_roots
-from tliveomni_eval.leaderboard.serving_figures import SERVING_FIGURES_NAME, read_serving_figures
 from tliveomni_eval.leaderboard.store.sample_table import write_sample_table
 from tliveomni_eval.leaderboard.store.stored_media import MediaHasher, StoredMedium
 from tliveomni_eval.leaderboard.store.stored_run import FACTS_NAME
@@ -45,7 +43,6 @@ def write_run(run: Run, path: Path, folder: Path, store: Path, media_roots: Sequ
     hasher.make_thumbnails(media.values())
     if run.run_info is not None:
         run.run_info.write(folder)
-    keep_serving_figures(path, folder)
     facts = {
         "name": run.name,
         "folder": str(path.resolve()),
@@ -53,20 +50,3 @@ def write_run(run: Run, path: Path, folder: Path, store: Path, media_roots: Sequ
         "media": [[m.hash, m.type.kind, m.type.mime, str(m.path), m.size] for m in media.values()],
     }
     (folder / FACTS_NAME).write_text(json.dumps(facts), encoding="utf-8")
-
-
-def keep_serving_figures(path: Path, folder: Path) -> None:
-    """Copies the serving figures of a run folder into its folder in the store, where there are any.
-
-    Raises:
-        LogError: If they cannot be read.
-        OSError: If they cannot be written.
-    """
-    figures = read_serving_figures(path)
-    if figures is None:
-        return
-    text, target = figures.model_dump_json(), folder / SERVING_FIGURES_NAME
-    if not target.exists() or target.read_text(encoding="utf-8") != text:
-        unfinished = target.with_name(f".{target.name}.{os.getpid()}")
-        unfinished.write_text(text, encoding="utf-8")
-        unfinished.replace(target)

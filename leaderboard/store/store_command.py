@@ -50,6 +50,20 @@ def add(runs: tuple[Path, ...], roots: tuple[Path, ...], folder: Path) -> None:
         raise StoreError(f"{len(refused)} of {len(run_folders(runs))} runs were not added")
 
 
+@command.command("attach")
+@click.argument("files", nargs=-1, required=True, metavar="FILE…", type=click.Path(path_type=Path))
+@store_option
+def attach(files: tuple[Path, ...], folder: Path) -> None:
+    """Attach bench.json and parity.json to every run of the checkpoint that they measured."""
+    from tliveomni_eval.leaderboard.store.run_store import RunStore
+    from tliveomni_eval.leaderboard.store.stored_evidence import keep_evidence
+
+    store = RunStore(folder)
+    for path in files:
+        target, is_new = keep_evidence(store.folder, path)
+        click.echo(f"{'attached' if is_new else 'known   '} {target.name}  {path}")
+
+
 @command.command("list")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a run.")
 @store_option

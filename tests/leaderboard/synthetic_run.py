@@ -12,7 +12,8 @@ from typing import Any
 
 from PIL import Image, ImageDraw, ImageFont
 from rapidfuzz.distance import Levenshtein
-from tliveomni_eval.evals.logs.run_info import Checkpoint, RunInfo
+from tliveomni_eval.evals.logs.run_info import Checkpoint, RunInfo, read_run_info
+from tliveomni_eval.evals.serving_figures import BenchReport, Workload
 
 DATE = "20261130_120000"
 PROMPTS = {"zh": "读出图中的价格标签,只回答文字。", "en": "Read the tag in the image. Answer with its text only."}
@@ -197,16 +198,34 @@ def write_release(folder: Path, data: Sequence[SyntheticSample]) -> dict[str, Pa
     }
 
 
-def write_serving_figures(run: Path, seconds: float, memory_bytes: int) -> None:
-    """Writes the `bench.json` of a run folder: one image at a time."""
-    workload = {
-        "modality": "image",
-        "seconds_per_sample": seconds,
-        "ttft_s": seconds / 3,
-        "tpot_s": seconds / 30,
-        "peak_memory_bytes": memory_bytes,
-    }
-    (run / "bench.json").write_text(json.dumps({"workloads": [workload]}), encoding="utf-8")
+def write_serving_figures(
+    run: Path, seconds: float, memory_bytes: int, hardware: Mapping[str, Any] | None = None, name: str = "bench.json"
+) -> Path:
+    """Writes what `tlive bench` would of the checkpoint of a run folder, one image at a time, and returns the file."""
+    info = read_run_info(run / "run.json")
+    path = run / name
+    BenchReport(
+        name=info.name,
+        backend="vllm",
+        variant=info.variant,
+        model=info.checkpoint.path,
+        checkpoint_fingerprint=info.checkpoint.fingerprint,
+        timeout_s=60,
+        hardware=dict(hardware or info.hardware),
+        start=info.start,
+        end=info.start + timedelta(minutes=1),
+        workloads=[
+            Workload(
+                name="image",
+                modality="image",
+                seconds_per_sample=seconds,
+                ttft_s=seconds / 3,
+                tpot_s=seconds / 30,
+                peak_memory_bytes=memory_bytes,
+            )
+        ],
+    ).write(path)
+    return path
 
 
 def hash_of(text: str) -> int:

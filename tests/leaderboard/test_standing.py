@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
+from datetime import UTC, datetime
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from synthetic_run import write_serving_figures
-from tliveomni_eval.evals.logs.log_error import LogError
+from tliveomni_eval.evals.serving_figures import BenchReport, Workload
 from tliveomni_eval.leaderboard.page_data import RunCard, Standing, TaskCard
 from tliveomni_eval.leaderboard.page_model import VerdictName
 from tliveomni_eval.leaderboard.paired_samples import PairedSamples
 from tliveomni_eval.leaderboard.recommendation import recommendations
 from tliveomni_eval.leaderboard.run_card import hardware_name
-from tliveomni_eval.leaderboard.serving_figures import ServingFigures, Workload, read_serving_figures
 from tliveomni_eval.leaderboard.standing import standings
 
 
@@ -28,6 +24,13 @@ def row(run: str, quality: float, seconds: float | None, hardware: str = "H200")
     return Standing(
         task="live_ocr", run=run, hardware=hardware, quality=quality, seconds_per_sample=seconds, on_front=False
     )
+
+
+def measured(seconds: float, modality: str = "image", hardware: str = "H200") -> BenchReport:
+    when = datetime(2026, 11, 30, tzinfo=UTC)
+    workload = Workload(name=modality, modality=modality, seconds_per_sample=seconds, ttft_s=seconds / 2)  # type: ignore[arg-type]
+    facts = {"name": "x", "backend": "vllm", "model": "x", "timeout_s": 60, "start": when, "end": when}
+    return BenchReport(**facts, hardware={"gpus": [hardware]}, workloads=[workload])
 
 
 def paired(*hits: list[int]) -> PairedSamples:
@@ -47,12 +50,11 @@ def paired(*hits: list[int]) -> PairedSamples:
 
 
 def test_speed_is_that_of_the_modality_where_it_was_measured_and_of_the_run_elsewhere() -> None:
-    figures = ServingFigures(workloads=[Workload(modality="image", seconds_per_sample=0.2, ttft_s=0.1)])
     ranked = standings(
         {"live_ocr": paired([1, 1, 1, 0], [1, 1, 0, 0])},
         [TaskCard(name="live_ocr", metric="field_exact", modality="image")],
         [card("bf16"), card("fp8")],
-        [None, figures],
+        [[], [measured(0.2), measured(9, "video")]],
     )
     assert [(one.run, one.quality, one.seconds_per_sample, one.speed_source, one.ttft_s) for one in ranked] == [
         ("bf16", 0.75, 2.0, "run", None),
@@ -67,7 +69,7 @@ def test_the_front_is_what_nothing_dominates(points: list[tuple[int, int]]) -> N
         {"t": paired(*[[1] * hits + [0] * (5 - hits) for hits, _ in points])},
         [TaskCard(name="t", metric="m", modality="text")],
         [card(str(index)) for index in range(len(points))],
-        [ServingFigures(workloads=[Workload(modality="text", seconds_per_sample=seconds)]) for _, seconds in points],
+        [[measured(seconds, "text")] for _, seconds in points],
     )
     best_so_far = -1.0
     for one in sorted(ranked, key=lambda one: (one.seconds_per_sample or 0, -one.quality)):
@@ -96,6 +98,19 @@ def test_each_hardware_has_its_own() -> None:
     assert [(one.hardware, one.run, one.speed_up) for one in found] == [("H200", "fp8", 2.0), ("L20", "w4a16", None)]
 
 
+def test_one_run_may_be_served_on_several_machines() -> None:
+    ranked = standings(
+        {"live_ocr": paired([1, 1], [1, 1])},
+        [TaskCard(name="live_ocr", metric="field_exact", modality="image")],
+        [card("bf16"), card("w4a16", "PASS")],
+        [[measured(0.4), measured(0.9, hardware="L20")], [measured(0.3), measured(0.3, hardware="L20")]],
+    )
+    assert len(ranked) == 4
+    assert {one.run for one in ranked if one.on_front} == {"w4a16"}
+    found = recommendations(card("bf16"), [card("w4a16", "PASS")], ranked)
+    assert [(one.hardware, round(one.speed_up or 0, 6)) for one in found] == [("H200", 1.333333), ("L20", 3.0)]
+
+
 def test_unmeasured_speed_comes_last() -> None:
     runs = [card("a", "PASS"), card("b", "PASS")]
     (found,) = recommendations(card("bf16"), runs, [row("a", 0.9, None), row("b", 0.9, 3.0)])
@@ -106,17 +121,3 @@ def test_hardware_is_named_by_its_accelerators() -> None:
     assert hardware_name({"gpus": ["H200"] * 8, "processor": "Xeon"}) == "8 × H200"
     assert hardware_name({"device": "cpu", "cores": 1}) == "cpu, 1 core"
     assert hardware_name({"gpus": [], "processor": None}) == ""
-
-
-def test_serving_figures_are_read_or_refused_by_field(tmp_path: Path) -> None:
-    assert read_serving_figures(tmp_path) is None
-    write_serving_figures(tmp_path, 0.3, 5)
-    figures = read_serving_figures(tmp_path)
-    assert figures is not None and figures.of("video") is None
-    assert figures.of("image") == Workload(
-        modality="image", seconds_per_sample=0.3, ttft_s=0.3 / 3, tpot_s=0.01, peak_memory_bytes=5
-    )
-    for damaged, field in (({"workloads": [{"modality": "image", "ttft_s": -1}]}, "workloads.0.ttft_s"), ([], "file")):
-        (tmp_path / "bench.json").write_text(json.dumps(damaged), encoding="utf-8")
-        with pytest.raises(LogError, match=field):
-            read_serving_figures(tmp_path)
