@@ -20,7 +20,8 @@ SETTING_FIELDS = {
 }
 """Setting of a task log to the field that `--allow` names."""
 
-ALLOWABLE_FIELDS = tuple(dict.fromkeys([*RUN_FIELDS, *TASK_FIELDS, *SETTING_FIELDS.values(), "samples"]))
+MEDIA_FIELD = "media"
+ALLOWABLE_FIELDS = tuple(dict.fromkeys([*RUN_FIELDS, MEDIA_FIELD, *TASK_FIELDS, *SETTING_FIELDS.values(), "samples"]))
 
 
 def run_differences(baseline: Run, candidate: Run) -> list[Problem]:
@@ -40,6 +41,12 @@ def run_differences(baseline: Run, candidate: Run) -> list[Problem]:
         for key, left, right in _differing(getattr(ours, field), getattr(theirs, field))
         if key not in of_one_task
     ]
+    if ours.media and theirs.media:
+        # A run older than the field says nothing of its media; its prompts and data are compared all the same.
+        problems += [
+            _difference(None, MEDIA_FIELD, f"{MEDIA_FIELD}.{key}", left, right)
+            for key, left, right in _differing(ours.media, theirs.media)
+        ]
     left, right = (info.versions.get("lmms-eval") for info in (ours, theirs))
     if None not in (left, right) and left != right:
         problems.append(_difference(None, "harness", "versions.lmms-eval", left, right))

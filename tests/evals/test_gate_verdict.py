@@ -380,6 +380,17 @@ class TestComparability:
         assert allowed.outcome == "PASS"
         assert allowed.problems[0].allowed
 
+    def test_media_differ_where_both_runs_note_them(self, tmp_path: Path) -> None:
+        heard, deaf = ({"media": {"use_audio_in_video": heard, "fps": 1.0}} for heard in (True, False))
+        baseline = write_tlive_run(tmp_path / "bf16", [True] * N, run_info=heard)
+        candidate = write_tlive_run(tmp_path / "w8a8", [True] * N, run_info=deaf)
+        older = write_tlive_run(tmp_path / "older", [True] * N)
+        (problem,) = gate(baseline, candidate).problems
+        assert (problem.field, gate(baseline, candidate).outcome) == ("media", "MISSING")
+        assert "media.use_audio_in_video differs: baseline True, candidate False" in problem.message
+        assert gate(baseline, candidate, allow=["media"]).outcome == "PASS"
+        assert gate(baseline, older).outcome == gate(older, candidate).outcome == "PASS"
+
     @pytest.mark.parametrize(
         ("change", "field"),
         [
