@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tliveomni_eval.leaderboard.page_data import Recommendation, RunCard, Standing
+from tliveomni_eval.leaderboard.page_model import VerdictName
 
-_WORST_LAST = ("PASS", "INCONCLUSIVE", "BREACH", "MISSING")
+_WORST_LAST: tuple[VerdictName, ...] = ("PASS", "INCONCLUSIVE", "BREACH", "MISSING")
 
 
 def recommendations(
@@ -32,7 +33,8 @@ def _on(hardware: str, baseline: RunCard, candidates: Sequence[RunCard], here: S
     inside = [run for run in runs if run.verdict == "PASS"]
     inside.sort(key=lambda run: (_seconds(run.key, here) is None, _seconds(run.key, here) or 0.0, run.key))
     chosen = inside[0] if inside else None
-    best = min((run.verdict for run in runs if run.verdict), key=_WORST_LAST.index, default="MISSING")
+    said = [run.verdict for run in runs]
+    best: VerdictName = next((verdict for verdict in _WORST_LAST if verdict in said), "MISSING")
     before = _seconds(baseline.key, here)
     after = _seconds(chosen.key, here) if chosen else None
     return Recommendation(

@@ -122,3 +122,39 @@ def rebuild(folder: Path) -> None:
     from tliveomni_eval.leaderboard.store.run_store import RunStore
 
     click.echo(f"{RunStore(folder).rebuild()} runs in the catalogue of {folder}")
+
+
+@command.command("query")
+@click.argument("sql")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "csv", "json"]),
+    default="table",
+    show_default=True,
+    help="json: one object a row.",
+)
+@store_option
+def query(sql: str, form: str, folder: Path) -> None:
+    """Query the store in SQL (DuckDB): tables runs, results, media, and samples with one row a sample.
+
+    Example: "SELECT name, num / den AS rate FROM results JOIN runs USING (run_id) WHERE headline AND value = 'price'"
+    """
+    from rich.console import Console
+    from rich.table import Table
+    from tliveomni_eval.evals.gate.printable import printable
+    from tliveomni_eval.leaderboard.store.store_error import StoreError
+    from tliveomni_eval.leaderboard.store.store_query import query_store
+
+    if not (folder / "runs").is_dir():
+        raise StoreError(f"{folder} is no store; `tlive store add RUN… --store {folder}` makes one")
+    found = query_store(folder, sql)
+    if form == "csv":
+        click.echo(found.to_csv(index=False), nl=False)
+    elif form == "json":
+        click.echo(found.to_json(orient="records", lines=True, date_format="iso", force_ascii=False), nl=False)
+    else:
+        table = Table(*(printable(str(name)) for name in found.columns))
+        for row in found.itertuples(index=False):
+            table.add_row(*(printable(str(value)) for value in row))
+        Console(markup=False, highlight=False).print(table)

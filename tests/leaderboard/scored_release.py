@@ -1,4 +1,4 @@
-"""A release of every task with embedded data: a baseline that answers rightly, and a candidate that is damaged.
+"""A release of every live task and a circular benchmark: a baseline that is right, and a candidate that is damaged.
 
 The answers go through the scorers of the tasks, so that the page is tested on the records that they leave.
 """
@@ -20,12 +20,15 @@ from tliveomni_eval.evals.metrics.asr import score_asr
 from tliveomni_eval.evals.metrics.circular_eval import score_choice
 from tliveomni_eval.evals.metrics.closed_answer import score_closed_answer
 from tliveomni_eval.evals.metrics.diarization import score_diarization
+from tliveomni_eval.evals.metrics.fact_recall import score_fact_recall
 from tliveomni_eval.evals.metrics.localization import score_localization
 from tliveomni_eval.evals.metrics.number_answer import score_chart_value, score_count
 from tliveomni_eval.evals.metrics.ocr import score_ocr
+from tliveomni_eval.evals.metrics.selling_points import score_selling_points
 from tliveomni_eval.evals.metrics.temporal_grounding import score_temporal_grounding
 from tliveomni_eval.evals.record import Record, Status
 from tliveomni_eval.tasks.data_location import EMBEDDED_DATA
+from tliveomni_eval.tasks.fact_sample import FACT_TASKS, reference_facts
 from tliveomni_eval.tasks.grounding_sample import reference_boxes, reference_spans
 from tliveomni_eval.tasks.manifest import Sample, load_samples
 from tliveomni_eval.tasks.speech_sample import hotword_list, reference_turns, speech_language
@@ -114,6 +117,14 @@ def _other_option(sample: Sample) -> str:
     return letters[(letters.index(_text(sample)) + 1) % len(letters)]
 
 
+def _facts(sample: Sample) -> list[str]:
+    return [fact.text for fact in reference_facts(sample.reference)]
+
+
+def _caption(sample: Sample) -> str:
+    return f"一位主播展示了{'、'.join(_facts(sample))}。"
+
+
 def _ocr(sample: Sample, answer: str) -> Scored:
     score = score_ocr(_text(sample), answer, "table")
     assert score.teds is not None
@@ -158,7 +169,36 @@ PLANS: Mapping[str, TaskPlan] = {
         lambda sample: "¥12",
         lambda sample, answer: _of_object(score_answerability(sample.reference, answer)),
     ),
+    "live_selling_points": TaskPlan(
+        lambda sample: json.dumps(_facts(sample), ensure_ascii=False),
+        lambda sample: json.dumps([fact.replace("5", "6") for fact in _facts(sample)], ensure_ascii=False),
+        lambda sample, answer: _of_object(score_selling_points(reference_facts(sample.reference), answer)),
+    ),
+    "live_caption": TaskPlan(
+        _caption,
+        lambda sample: _caption(sample).replace("马克杯", "瓶子"),
+        lambda sample, answer: _of_object(score_fact_recall(reference_facts(sample.reference), answer)),
+    ),
 }  # fmt: skip
+
+
+def _samples(task: str, count: int) -> list[Sample]:
+    """The first samples of the embedded data; for the tasks of facts, which have none, facts of embedded streams."""
+    if task not in FACT_TASKS:
+        return load_samples(EMBEDDED_DATA / task, task)[:count]
+    streams = load_samples(EMBEDDED_DATA / "live_temporal_grounding", "live_temporal_grounding")[:count]
+    facts = ["黑色的马克杯", "¥35"]
+    return [
+        stream.model_copy(
+            update={
+                "id": f"{task}-{number:05d}",
+                "task": task,
+                "reference": facts,
+                "slices": {name: stream.slices[name] for name in ("lang", "duration_s", "segments")},
+            }
+        )
+        for number, stream in enumerate(streams)
+    ]
 
 
 def write_scored_release(folder: Path, samples_a_task: int = 7) -> Path:
@@ -169,7 +209,7 @@ def write_scored_release(folder: Path, samples_a_task: int = 7) -> Path:
         samples_a_task: First samples of each task; seven are three whole questions of `mmbench_circular_mini`.
     """
     index = read_task_index()
-    samples = {name: load_samples(EMBEDDED_DATA / name, name)[:samples_a_task] for name in PLANS}
+    samples = {name: _samples(name, samples_a_task) for name in PLANS}
     for name, answer in (("bf16", lambda plan: plan.right), ("w4a16", lambda plan: plan.damaged)):
         _write_run(folder / "runs" / name, samples, index, answer)
     return folder / "runs"

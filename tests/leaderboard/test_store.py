@@ -18,6 +18,7 @@ from tliveomni_eval.leaderboard.store.catalogue import MIGRATIONS, open_catalogu
 from tliveomni_eval.leaderboard.store.run_store import RunStore
 from tliveomni_eval.leaderboard.store.store_command import command
 from tliveomni_eval.leaderboard.store.store_error import StoreError
+from tliveomni_eval.leaderboard.store.store_query import query_store
 
 
 @pytest.fixture
@@ -182,3 +183,47 @@ def test_commands(tmp_path: Path, runs: Path) -> None:
     assert "2 runs" in tlive("rebuild")
     nothing = CliRunner().invoke(command, ["delete", "--store", str(tmp_path / "by-command")])
     assert nothing.exit_code == 2
+
+
+def test_sql_over_runs_and_samples(store: RunStore) -> None:
+    wrong = query_store(
+        store.folder,
+        """SELECT name, count(*) AS wrong FROM samples JOIN runs USING (run_id) WHERE num_0 < den_0
+           GROUP BY name ORDER BY name""",
+    )
+    log = read_run(store.folder.parent / "runs" / "w4a16").tasks["live_ocr"]
+    expected = int((log.metrics["field_exact"].num < log.metrics["field_exact"].den).sum())
+    assert dict(zip(wrong["name"], wrong["wrong"], strict=True))["w4a16"] == expected > 0
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT * FROM read_text('/etc/passwd')",
+        "COPY runs TO '/tmp/out.csv'",
+        "ATTACH '/tmp/other.duckdb'",
+        "SET enable_external_access = true",
+        "SELECT nothing FROM runs",
+    ],
+)
+def test_a_query_reads_nothing_outside_and_says_what_is_wrong(store: RunStore, sql: str) -> None:
+    with pytest.raises(StoreError, match="the query failed"):
+        query_store(store.folder, sql)
+
+
+def test_a_query_changes_nothing(store: RunStore) -> None:
+    query_store(store.folder, "DELETE FROM runs")
+    assert len(store.runs()) == 3
+
+
+def test_the_command_query(store: RunStore) -> None:
+    arguments = ["query", "SELECT name FROM runs ORDER BY name", "--store", str(store.folder)]
+    assert CliRunner().invoke(command, [*arguments, "--format", "csv"]).output.split() == [
+        "name",
+        "bf16",
+        "w4a16",
+        "w8a8",
+    ]
+    lines = CliRunner().invoke(command, [*arguments, "--format", "json"]).output.splitlines()
+    assert [json.loads(line) for line in lines] == [{"name": "bf16"}, {"name": "w4a16"}, {"name": "w8a8"}]
+    assert "w4a16" in CliRunner().invoke(command, arguments).output
