@@ -13,6 +13,7 @@ from fastapi import FastAPI, HTTPException, Query, Request, Response
 from fastapi.responses import FileResponse, HTMLResponse, JSONResponse
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from tliveomni_eval.leaderboard.page_html import served_index, served_policy, static_text
+from tliveomni_eval.leaderboard.server.access import AccessControl
 from tliveomni_eval.leaderboard.server.running_evaluations import running_evaluations
 from tliveomni_eval.leaderboard.server.stored_comparison import StoredComparisons
 from tliveomni_eval.leaderboard.store.history_query import slice_history
@@ -41,7 +42,10 @@ _Name = Annotated[str, Query(max_length=_LONGEST_NAME)]
 
 
 def create_app(
-    store: RunStore, hosts: Sequence[str] = ("127.0.0.1", "localhost"), watched: Path | None = None
+    store: RunStore,
+    hosts: Sequence[str] = ("127.0.0.1", "localhost"),
+    watched: Path | None = None,
+    token: str | None = None,
 ) -> FastAPI:
     """The application.
 
@@ -50,8 +54,10 @@ def create_app(
         hosts: Host names that may be asked for; any other is refused, so that a page of another site that points a name
             at this machine reads nothing.
         watched: A folder of runs whose running evaluations are shown.
+        token: What every request must carry; None for none. See `AccessControl`.
     """
     app = FastAPI(title="TLiveOmni-Eval", docs_url=None, redoc_url=None, openapi_url=None)
+    app.add_middleware(AccessControl, token=token)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))
     comparisons = StoredComparisons(store)
     app.state.comparisons = comparisons
