@@ -20,6 +20,10 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
     ),
     "gate": ("tliveomni_eval.evals.gate.gate_command", "Decide whether a candidate stays inside the loss budget."),
     "circular": ("tliveomni_eval.evals.circular_command", "Report CircularEval and position bias of a run."),
+    "parity": (
+        "tliveomni_eval.model_adapters.parity.parity_command",
+        "Compare vLLM with transformers by token.",
+    ),
     "report": ("tliveomni_eval.leaderboard.report_command", "Write the per-slice regression page."),
     "store": ("tliveomni_eval.leaderboard.store.store_command", "Keep runs: add, list, delete, rebuild."),
     "serve": ("tliveomni_eval.leaderboard.server.serve_command", "Serve the page over a store."),
@@ -28,6 +32,10 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
     "models": ("tliveomni_eval.model_adapters.models_command", "List our lmms-eval models and embedded variants."),
     "data": ("tliveomni_eval.tasks.data_command", "Check a folder of your own data."),
     "compose": ("tliveomni_eval.tasks.composer.compose_command", "Generate live-stream samples."),
+    "calibrate": (
+        "tliveomni_eval.model_adapters.calibration.calibrate_command",
+        "Choose the samples that a quantized model is calibrated on.",
+    ),
     "quantize": ("tliveomni_eval.model_adapters.quantization.quantize_command", "Make a quantized checkpoint."),
 }
 """Name of a subcommand: the module whose `command` it is, and the line the overview shows."""

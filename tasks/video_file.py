@@ -89,6 +89,17 @@ def has_sound(path: Path) -> bool:
         return len(container.streams.audio) > 0
 
 
+def video_size(path: Path) -> tuple[int, int, float]:
+    """Width and height in pixels and length in seconds, of the header where it states one.
+
+    Raises:
+        MediaError: The file cannot be opened as a video.
+    """
+    with OpenedVideo(path) as (container, stream):
+        seconds = _stated_duration(container, stream)
+        return stream.width, stream.height, seconds or _counted_duration(path)
+
+
 def check_video(path: Path) -> None:
     """Decode a whole video.
 
