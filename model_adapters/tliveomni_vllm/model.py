@@ -10,7 +10,7 @@ from tliveomni_eval.model_adapters.tliveomni_vllm.audio_tower import TLiveOmniAu
 from tliveomni_eval.model_adapters.tliveomni_vllm.deepstack_order import add_residual_before_deepstack
 from tliveomni_eval.model_adapters.tliveomni_vllm.dummy_inputs import TLiveOmniDummyInputsBuilder
 from tliveomni_eval.model_adapters.tliveomni_vllm.embedding_placement import place_embeddings
-from tliveomni_eval.model_adapters.tliveomni_vllm.multimodal_processor import TLiveOmniMultiModalProcessor
+from tliveomni_eval.model_adapters.tliveomni_vllm.multimodal_processor import processor_of_this_vllm
 from tliveomni_eval.model_adapters.tliveomni_vllm.parity_switches import alignments_of
 from tliveomni_eval.model_adapters.tliveomni_vllm.processing_info import TLiveOmniProcessingInfo
 from tliveomni_eval.model_adapters.tliveomni_vllm.transformers_norm import use_transformers_norms
@@ -26,7 +26,7 @@ _AUDIO_KEYS = ("input_audio_features", "audio_feature_lengths")
 
 
 @MULTIMODAL_REGISTRY.register_processor(
-    TLiveOmniMultiModalProcessor, info=TLiveOmniProcessingInfo, dummy_inputs=TLiveOmniDummyInputsBuilder
+    processor_of_this_vllm(), info=TLiveOmniProcessingInfo, dummy_inputs=TLiveOmniDummyInputsBuilder
 )
 class TLiveOmniForConditionalGeneration(Qwen3VLForConditionalGeneration):  # type: ignore[misc]
     """See the module.

@@ -28,6 +28,7 @@ from tliveomni_eval.model_adapters.tliveomni.interleaving import (
 )
 from tliveomni_eval.model_adapters.tliveomni_vllm.audio_features import extract_audio_features
 from tliveomni_eval.model_adapters.tliveomni_vllm.media_pairing import MediaPairing, pair_media
+from tliveomni_eval.model_adapters.tliveomni_vllm.vllm_0_26 import ProcessorHooks026, has_hooks_of_0_26
 from transformers import BatchFeature
 from vllm.model_executor.models.qwen3_vl import Qwen3VLMultiModalProcessor
 from vllm.multimodal.inputs import MultiModalFieldConfig
@@ -244,6 +245,15 @@ class TLiveOmniMultiModalProcessor(Qwen3VLMultiModalProcessor):  # type: ignore[
             audio_start=config.audio_start_token_id,
             audio_end=config.audio_end_token_id,
         )
+
+
+class TLiveOmniMultiModalProcessor026(ProcessorHooks026, TLiveOmniMultiModalProcessor):
+    """The processor as vLLM 0.26 calls it."""
+
+
+def processor_of_this_vllm() -> type[TLiveOmniMultiModalProcessor]:
+    """The processor whose hooks are those of the installed vLLM."""
+    return TLiveOmniMultiModalProcessor026 if has_hooks_of_0_26() else TLiveOmniMultiModalProcessor
 
 
 def _without_audio_switch(kwargs: Mapping[str, object]) -> dict[str, object]:
