@@ -138,12 +138,20 @@ def _environment(run: ReportedRun) -> list[EnvironmentEntry]:
         "parsers": info.parsers,
         "normalisers": info.normalisers,
         "judge": info.judge,
+        "input processing": info.input_processing,
+        "canaries": _canaries(info),
     }
     return [
         EnvironmentEntry(group=group, name=name, value=value)
         for group, facts in groups.items()
         for name, value in _flat(facts)
     ]
+
+
+def _canaries(info: RunInfo) -> dict[str, str]:
+    if info.canaries_off:
+        return {"all": "turned off"}
+    return {result.name: f"{result.status.replace('_', ' ')}: {result.summary}" for result in info.canaries}
 
 
 def _flat(facts: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:

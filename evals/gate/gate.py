@@ -11,6 +11,7 @@ from tliveomni_eval.evals.gate.comparability import run_differences, task_differ
 from tliveomni_eval.evals.gate.pairing import PairedTask, pair_samples, samples_with_status
 from tliveomni_eval.evals.gate.policy import Policy
 from tliveomni_eval.evals.gate.policy_fit import check_policy_fits, check_waivers
+from tliveomni_eval.evals.gate.run_trust import input_differences, trust_problems
 from tliveomni_eval.evals.gate.slice_judgement import JudgedSlice, judge_task
 from tliveomni_eval.evals.gate.slice_verdicts import (
     absent_required_slices,
@@ -158,9 +159,12 @@ def _compare_runs(
     allow: Collection[str],
     tasks: Collection[str] | None,
 ) -> _Evidence:
-    evidence = _Evidence(_allowed(run_differences(baseline, candidate), allow))
+    found = [*run_differences(baseline, candidate), *input_differences(baseline, candidate)]
+    found += trust_problems("baseline", baseline) + trust_problems("candidate", candidate)
+    evidence = _Evidence(_allowed(found, allow))
     if noise is not None:
-        evidence.problems += _of_noise(run_differences(baseline, noise), allow)
+        again = [*run_differences(baseline, noise), *input_differences(baseline, noise), *trust_problems("run", noise)]
+        evidence.problems += _of_noise(again, allow)
     comparable = all(problem.allowed for problem in evidence.problems)
     evidence.problems += _absent_tasks(baseline, candidate, policy, tasks)
     for task in baseline.tasks:

@@ -42,10 +42,12 @@ def _known_fields(ctx: click.Context, parameter: click.Parameter, fields: tuple[
     if fields:
         from tliveomni_eval.evals.errors import unknown_name_message
         from tliveomni_eval.evals.gate.comparability import ALLOWABLE_FIELDS
+        from tliveomni_eval.evals.gate.run_trust import TRUST_FIELDS
 
+        known = [*ALLOWABLE_FIELDS, *TRUST_FIELDS]
         for field in fields:
-            if field not in ALLOWABLE_FIELDS:
-                raise click.BadParameter(unknown_name_message("field", field, list(ALLOWABLE_FIELDS)))
+            if field not in known:
+                raise click.BadParameter(unknown_name_message("field", field, known))
     return fields
 
 
@@ -73,7 +75,7 @@ def _known_fields(ctx: click.Context, parameter: click.Parameter, fields: tuple[
     multiple=True,
     callback=_known_fields,
     metavar="FIELD",
-    help="Compare although this field differs; the result records it.",
+    help="Compare although this field differs, or although canary:NAME failed; the result records it.",
 )
 @click.option("--task", "tasks", multiple=True, help="Gate this task only; may be given several times.")
 @click.option("--json", "json_path", metavar="FILE", help="Write the result as JSON; - for standard output.")

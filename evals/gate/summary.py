@@ -46,6 +46,11 @@ def _missing(candidate: str, counted: Sequence[SliceVerdict], problems: Sequence
     if blocking:
         fields = dict.fromkeys(problem.field for problem in blocking)
         advice = "Run both backends on the same data with the same settings, or waive a difference with --allow FIELD."
+        if all(field.startswith("canary:") for field in fields):
+            advice = (
+                "A run whose canaries fail does not measure what it claims: mend what they name and run it again, or "
+                "waive one with --allow canary:NAME."
+            )
         if set(fields) <= {"log", "task", "errors"}:
             advice = "Mend or repeat what is named above; nothing was compared that could not be trusted."
         return f"No verdict on {candidate}: {_plural(len(blocking), 'problem')} ({', '.join(fields)}). {advice}"

@@ -43,8 +43,9 @@ class Problem(_Frozen):
 
     Attributes:
         task: Task; None where the whole run is meant.
-        field: What differs (`data`, `prompts`, `decoding`, `parsers`, `normalisers`, `judge`, `version`, `harness`,
-            `samples`, …) or `log` for a log that cannot be trusted; the word that `--allow` takes.
+        field: What differs (`data`, `prompts`, `decoding`, `media`, `parsers`, `judge`, `version`, `samples`,
+            `template`, `tokenizer`, `processor`, …), `canary:NAME` for a canary that failed, or `log` for a log that
+            cannot be trusted; the word that `--allow` takes.
         message: What is wrong, with both values or with file and line, and what to do.
         allowed: Waived by `--allow`: recorded, and without effect on the verdict.
     """

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from tliveomni_eval.evals.canaries.canary_result import CanaryResult
 from tliveomni_eval.evals.logs.log_error import LogError
 
 RUN_INFO_NAME = "run.json"
@@ -32,6 +33,22 @@ class Checkpoint(BaseModel):
     path: str
     files: dict[str, str] = Field(default_factory=dict)
     fingerprint: str
+
+
+class QuarantinedSample(BaseModel):
+    """A sample that was given up because the engine died of it.
+
+    Attributes:
+        task: Its task.
+        document: Its number in the task.
+        reason: How the engine died.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    task: str
+    document: int
+    reason: str
 
 
 class RunInfo(BaseModel):
@@ -56,6 +73,11 @@ class RunInfo(BaseModel):
         parsers: Parser name to version. Must be equal to compare.
         normalisers: Normaliser name to version. Must be equal to compare.
         judge: Whatever determines a model that scored outputs; empty where none did. Must be equal to compare.
+        input_processing: Chat template, tokenizer and media processors, each to the SHA-256 of what it does. Must be
+            equal to compare, where both runs have it.
+        canaries: What the canaries found; empty where none ran.
+        canaries_off: Whether they were turned off.
+        quarantined: Samples that were given up; they count as errors.
         limit: Number of samples asked for a task; None for all.
         tasks: Names of the tasks that were asked for.
         command: The command line as typed.
@@ -84,6 +106,10 @@ class RunInfo(BaseModel):
     parsers: dict[str, str] = Field(default_factory=dict)
     normalisers: dict[str, str] = Field(default_factory=dict)
     judge: dict[str, Any] = Field(default_factory=dict)
+    input_processing: dict[str, str] = Field(default_factory=dict)
+    canaries: list[CanaryResult] = Field(default_factory=list)
+    canaries_off: bool = False
+    quarantined: list[QuarantinedSample] = Field(default_factory=list)
     limit: int | float | None = None
     tasks: list[str] = Field(default_factory=list)
     command: list[str] = Field(default_factory=list)

@@ -6,16 +6,15 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from multiprocessing import Pipe
 from pathlib import Path
 from typing import Protocol
 
 from tliveomni_eval.model_adapters.run.fast_start import evaluation_environment
-from tliveomni_eval.model_adapters.run.run_events import Answered, Failed, Loaded, Scored, read_events
+from tliveomni_eval.model_adapters.run.run_events import Event, Failed, Loaded, Scored, read_events
 from tliveomni_eval.model_adapters.run.run_specification import RunSpecification
 from tliveomni_eval.model_adapters.run.warm_start import ForkedEvaluation, WarmServer
 
@@ -35,12 +34,14 @@ class RunOutcome:
         message: What went wrong; empty at 0.
         loaded: Its backend, where it got that far.
         scored: Its scores, at 0.
+        failed: Whether the process itself said what went wrong.
     """
 
     exit_status: int
     message: str = ""
     loaded: Loaded | None = None
     scored: Scored | None = field(default=None)
+    failed: bool = False
 
 
 class EvaluationProcess(Protocol):
@@ -60,6 +61,11 @@ class EvaluationProcess(Protocol):
 
     def kill(self) -> None:
         """End it at once."""
+        ...
+
+    @property
+    def pid(self) -> int | None:
+        """Number of the process, which leads a group of its own."""
         ...
 
 
@@ -84,7 +90,7 @@ class FreshProcessRun:
             else:
                 self._child = ForkedEvaluation(warm_server, path, self._log_path, write_end)
 
-    def follow(self, on_event: Callable[[Loaded | Answered | Scored | Failed], None]) -> RunOutcome:
+    def follow(self, on_event: Callable[[Event], None]) -> RunOutcome:
         """Wait for the end, passing on each event as it arrives."""
         outcome = RunOutcome(exit_status=0)
         for event in read_events(os.dup(self._events.fileno())):
@@ -93,7 +99,7 @@ class FreshProcessRun:
             elif isinstance(event, Scored):
                 outcome.scored = event
             elif isinstance(event, Failed):
-                outcome.message = event.message
+                outcome.message, outcome.failed = event.message, True
             on_event(event)
         outcome.exit_status = self._child.wait()
         if outcome.exit_status == INTERRUPTED_STATUS and not outcome.message:
@@ -119,41 +125,12 @@ class FreshProcessRun:
             self._child.kill()
             self._child.wait()
 
-
-def run_in_fresh_processes(
-    specifications: Sequence[RunSpecification],
-    on_event: Callable[[RunSpecification, Loaded | Answered | Scored | Failed], None],
-    warm_server: WarmServer | None = None,
-) -> list[RunOutcome]:
-    """Run specifications side by side, each in a process of its own, and wait for all.
-
-    Args:
-        specifications: What to run; their folders exist.
-        on_event: Called with each event as it arrives, from one thread a run.
-        warm_server: Where to fork from; without it new interpreters start.
-
-    Returns:
-        How each ended, in their order.
-
-    Raises:
-        KeyboardInterrupt: The user interrupted; the processes have ended by then.
-    """
-    runs: list[FreshProcessRun] = []
-    with ThreadPoolExecutor(max(1, len(specifications)), thread_name_prefix="run") as threads:
-        try:
-            for specification in specifications:
-                runs.append(FreshProcessRun(specification, warm_server))
-            followed = [
-                threads.submit(run.follow, partial(on_event, specification))
-                for run, specification in zip(runs, specifications, strict=True)
-            ]
-            return [future.result() for future in followed]
-        except BaseException:
-            for run in runs:
-                run.interrupt()
-            for run in runs:
-                run.end()
-            raise
+    def end_group(self) -> None:
+        """Kill what a process that died left running: an engine may have processes of its own."""
+        pid = self._child.pid
+        if pid is not None:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(pid, signal.SIGKILL)
 
 
 def _new_interpreter(path: Path, log_path: Path, write_end: int) -> subprocess.Popen[bytes]:
@@ -164,6 +141,7 @@ def _new_interpreter(path: Path, log_path: Path, write_end: int) -> subprocess.P
             stdout=log,
             stderr=log,
             pass_fds=(write_end,),
+            process_group=0,
             env=evaluation_environment(os.environ),
         )
 

@@ -10,19 +10,24 @@ import os
 import signal
 import sys
 import time
+import traceback
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock, Timeout
+from tliveomni_eval.evals.canaries.canary_result import CanaryResult, failures
 from tliveomni_eval.evals.errors import UserError
-from tliveomni_eval.evals.logs.run_info import RunInfo, read_run_info
+from tliveomni_eval.evals.logs.run_info import QuarantinedSample, RunInfo, read_run_info
 from tliveomni_eval.model_adapters.run.child_process import INTERRUPTED_STATUS
 from tliveomni_eval.model_adapters.run.fast_start import import_lazily
 from tliveomni_eval.model_adapters.run.log_swap import write_logs
 from tliveomni_eval.model_adapters.run.machine_facts import hardware, package_versions
 from tliveomni_eval.model_adapters.run.run_events import Answered, EventWriter, Failed, Loaded, Scored
 from tliveomni_eval.model_adapters.run.run_specification import RunSpecification
+from tliveomni_eval.model_adapters.run.supervised_run import ENGINE_DIED_STATUS
+from tliveomni_eval.model_adapters.vllm_backend.engine_deaths import noted_deaths
+from tliveomni_eval.model_adapters.vllm_backend.engine_loop import EngineDiedError
 
 if TYPE_CHECKING:
     from tliveomni_eval.model_adapters.vllm_backend.adapter import TLiveOmniVLLM
@@ -75,11 +80,15 @@ def _evaluate(specification: RunSpecification, events: EventWriter) -> int:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         run.finish(INTERRUPTED_STATUS, "interrupted; completed responses are in the journal, run again to go on")
         return INTERRUPTED_STATUS
+    except EngineDiedError as error:
+        # What was in the engine stays noted: `tlive run` starts a process that asks it again.
+        traceback.print_exc()
+        events.send(Failed(message=f"its engine failed: {error}"))
+        run.finish(ENGINE_DIED_STATUS, f"its engine failed: {error}")
+        return ENGINE_DIED_STATUS
     except Exception as error:
         message = str(error) if isinstance(error, UserError) else f"{type(error).__name__}: {error}"
         if not isinstance(error, UserError):
-            import traceback
-
             traceback.print_exc()
         events.send(Failed(message=message))
         run.finish(1, message)
@@ -96,6 +105,7 @@ def _answer_and_score(specification: RunSpecification, events: EventWriter, run:
     from lmms_eval.loggers import EvaluationTracker
     from lmms_eval.tasks import TaskManager
     from loguru import logger
+    from tliveomni_eval.model_adapters.run.canary_phase import canaries_of_run
     from tliveomni_eval.model_adapters.vllm_backend.adapter import TLiveOmniVLLM
     from tliveomni_eval.model_adapters.vllm_backend.response_journal import JOURNAL_NAME, ResponseJournal
 
@@ -109,7 +119,10 @@ def _answer_and_score(specification: RunSpecification, events: EventWriter, run:
         near = nearest_name(unknown[0], task_manager.all_tasks)
         hint = f"; did you mean {near!r}?" if near else "; `tlive tasks` and `lmms-eval --tasks list` list all"
         raise UserError(f"unknown task {unknown[0]!r}{hint}")
-    with ResponseJournal(specification.run_folder / JOURNAL_NAME) as journal:
+    with (
+        ResponseJournal(specification.run_folder / JOURNAL_NAME) as journal,
+        noted_deaths(specification.run_folder, specification.after_engine_death) as deaths,
+    ):
         kept = len(journal)
         model = TLiveOmniVLLM(
             journal=journal,
@@ -118,6 +131,10 @@ def _answer_and_score(specification: RunSpecification, events: EventWriter, run:
             variant=specification.variant,
             **specification.model_args,
         )
+        model.hang_timeout_s = specification.hang_timeout_s
+        model.deaths = deaths
+        if specification.canaries:
+            model.before_end = lambda: run.note_canaries(canaries_of_run(model, specification.run_folder))
         run.describe_backend(model)
         ready_after = time.monotonic() - began
         started = model.engine_started
@@ -140,12 +157,20 @@ def _answer_and_score(specification: RunSpecification, events: EventWriter, run:
             raise UserError("lmms-eval returned no results")
         # lmms-eval was given the model itself; what it logs, and copies deeply, must be its name.
         results["config"]["model"] = tracker.general_config_tracker.model_source = MODEL_NAME
+        answered = len(journal) - kept
         samples = results.pop("samples")
         write_logs(specification.run_folder, tracker, results, samples)
         run.describe_tasks(model, results)
         total = sum(len(rows) for rows in samples.values())
-        answered = len(journal) - kept
-    return Scored(scores=_scores(results), from_journal=max(0, total - answered), answered=answered, seconds=seconds)
+    quarantined = [f"{one.task} document {one.document} ({one.reason})" for one in model.quarantined]
+    return Scored(
+        scores=_scores(results),
+        from_journal=max(0, total - answered - len(quarantined)),
+        answered=answered,
+        seconds=seconds,
+        quarantined=quarantined,
+        failed_canaries=run.failed_canaries,
+    )
 
 
 def _logged_model_args(specification: RunSpecification) -> str:
@@ -182,15 +207,28 @@ class _RunFile:
             "tasks": specification.tasks,
             "limit": specification.limit,
             "command": specification.command,
+            "canaries_off": not specification.canaries,
             "start": datetime.now(UTC),
         }
 
+    @property
+    def failed_canaries(self) -> list[str]:
+        """Name and summary of each canary that failed."""
+        return [f"{result.name}: {result.summary}" for result in failures(self._fields.get("canaries", []))]
+
+    def note_canaries(self, results: list[CanaryResult]) -> None:
+        """Note what the canaries found."""
+        self._fields["canaries"] = results
+
     def describe_backend(self, model: TLiveOmniVLLM) -> None:
         """Note checkpoint, engine and machine, and write the file for the first time."""
+        from tliveomni_eval.model_adapters.canaries.input_fingerprint import input_fingerprint
+
         self._fields |= {
             "checkpoint": model.fingerprint.model_copy(update={"path": _portable(model.checkpoint.folder)}),
             "engine_args": {**model.settings.engine_args, "model": _portable(model.checkpoint.folder)},
             "kernels": list(model.kernels) or self._kernels_of_last_run(model.fingerprint.fingerprint),
+            "input_processing": input_fingerprint(model.template),
             "versions": package_versions(),
             "hardware": hardware() | {"device": model.device_kind},
         }
@@ -225,6 +263,9 @@ class _RunFile:
             "kernels": list(model.kernels) or self._fields["kernels"],
             "ignored_media": model.ignored_media.by_task,
             "media": model.media_settings.as_record(),
+            "quarantined": [
+                QuarantinedSample(task=one.task, document=one.document, reason=one.reason) for one in model.quarantined
+            ],
         }
 
     def finish(self, exit_status: int, error: str | None) -> None:

@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 @click.option("--fresh", is_flag=True, help="Forget earlier responses of these runs.")
 @click.option("--jobs", type=click.IntRange(min=1), default=None, metavar="N",
               help="Runs at a time. Default: 1 on a GPU; without one, one a core as far as memory goes.")  # fmt: skip
+@click.option("--no-canaries", is_flag=True,
+              help="Leave out the requests that show whether a run measures what it claims; noted.")  # fmt: skip
+@click.option("--hang-timeout", type=click.FloatRange(min=1), default=600.0, show_default=True, metavar="SECONDS",
+              help="Without a token for so long, the engine is ended and started anew.")  # fmt: skip
 @click.option("--store", type=click.Path(path_type=Path), envvar="TLIVE_STORE", show_envvar=True, default=None,
               help="Store that gets the finished runs. Default: ./tlive-store where there is one.")  # fmt: skip
 @click.option("--no-store", is_flag=True, help="Add the runs to no store.")
@@ -43,6 +47,8 @@ def command(
     model_args: str,
     fresh: bool,
     jobs: int | None,
+    no_canaries: bool,
+    hang_timeout: float,
     store: Path | None,
     no_store: bool,
     as_json: bool,
@@ -56,7 +62,10 @@ def command(
     from tliveomni_eval.model_adapters.run.run_display import outcome_table
     from tliveomni_eval.tasks.task_index import leaf_tasks, read_task_index
 
-    specifications = _specifications(tasks, variants, checkpoints, out, limit, model_args)
+    specifications = [
+        specification.model_copy(update={"canaries": not no_canaries, "hang_timeout_s": hang_timeout})
+        for specification in _specifications(tasks, variants, checkpoints, out, limit, model_args)
+    ]
     for specification in specifications:
         _prepare_folder(specification.run_folder, fresh)
     console = Console(stderr=as_json, soft_wrap=True)
@@ -105,7 +114,8 @@ def _interrupted_by_sigterm() -> Iterator[None]:
 
 
 def _run_all(specifications: list[RunSpecification], jobs: int, console: Console) -> dict[str, RunOutcome]:
-    from tliveomni_eval.model_adapters.run.child_process import INTERRUPTED_STATUS, run_in_fresh_processes
+    from tliveomni_eval.model_adapters.run.child_process import INTERRUPTED_STATUS
+    from tliveomni_eval.model_adapters.run.parallel_runs import run_in_fresh_processes
     from tliveomni_eval.model_adapters.run.run_display import RunDisplay
     from tliveomni_eval.model_adapters.run.side_by_side import has_cpu_build_of_vllm, plan_waves, usable_cores
     from tliveomni_eval.model_adapters.run.warm_start import WarmServer
@@ -125,6 +135,11 @@ def _run_all(specifications: list[RunSpecification], jobs: int, console: Console
             outcomes[specification.name] = outcome
             if outcome.exit_status != 0:
                 click.echo(f"error: {specification.name}: {outcome.message}", err=True)
+            elif outcome.scored is not None:
+                for sample in outcome.scored.quarantined:
+                    click.echo(f"warning: {specification.name}: given up and counted as error: {sample}", err=True)
+                for canary in outcome.scored.failed_canaries:
+                    click.echo(f"warning: {specification.name}: canary failed, the gate refuses it: {canary}", err=True)
         if any(outcome.exit_status == INTERRUPTED_STATUS for outcome in ended):
             raise KeyboardInterrupt
     return outcomes
@@ -224,8 +239,8 @@ def _prepare_folder(folder: Path, fresh: bool) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         if fresh:
             with FileLock(folder / ".lock", timeout=0):
-                for path in folder.glob("journal.sqlite*"):
-                    path.unlink()
+                for path in [*folder.glob("journal.sqlite*"), folder / "canaries.json", folder / "engine_deaths.json"]:
+                    path.unlink(missing_ok=True)
         (folder / "run.log").touch()
     except Timeout:
         raise UserError(

@@ -18,7 +18,7 @@ from rich.progress import (
 )
 from rich.table import Table
 from tliveomni_eval.model_adapters.run.child_process import RunOutcome
-from tliveomni_eval.model_adapters.run.run_events import Answered, Failed, Loaded, Scored
+from tliveomni_eval.model_adapters.run.run_events import Answered, Event, Loaded, Restarted, Scored
 
 
 class RunDisplay:
@@ -57,7 +57,7 @@ class RunDisplay:
     ) -> None:
         self._progress.stop()
 
-    def show(self, name: str, event: Loaded | Answered | Scored | Failed) -> None:
+    def show(self, name: str, event: Event) -> None:
         """Show an event of a run."""
         task = self._tasks[name]
         if isinstance(event, Loaded):
@@ -66,6 +66,9 @@ class RunDisplay:
                 backend = "the engine starts when the journal lacks an answer"
             self._console.print(f"{name}: ready after {event.seconds:.0f} s; {backend}", highlight=False)
             self._progress.reset(task, description=f"{name}: answering", total=None)
+        elif isinstance(event, Restarted):
+            self._console.print(f"{name}: the engine died ({event.reason}); a new one goes on", highlight=False)
+            self._progress.reset(task, description=f"{name}: loading", total=None)
         elif isinstance(event, Answered):
             speed = self._progress.tasks[task].speed
             rate = f"{speed:.1f} samples/s" if speed else ""

@@ -40,6 +40,8 @@ class Scored(BaseModel):
         from_journal: Answers that came from the journal.
         answered: Answers the engine gave.
         seconds: Time the engine took to answer.
+        quarantined: Samples that were given up because the engine died of them.
+        failed_canaries: Name and summary of each canary that failed.
     """
 
     event: Literal["scored"] = "scored"
@@ -47,6 +49,8 @@ class Scored(BaseModel):
     from_journal: int
     answered: int
     seconds: float
+    quarantined: list[str] = []
+    failed_canaries: list[str] = []
 
 
 class Failed(BaseModel):
@@ -56,8 +60,15 @@ class Failed(BaseModel):
     message: str
 
 
-Event = Annotated[Loaded | Answered | Scored | Failed, Field(discriminator="event")]
-_EVENT: TypeAdapter[Loaded | Answered | Scored | Failed] = TypeAdapter(Event)
+class Restarted(BaseModel):
+    """The engine died and a new process goes on; sent by nobody, made by who follows the run."""
+
+    event: Literal["restarted"] = "restarted"
+    reason: str
+
+
+Event = Loaded | Answered | Scored | Failed | Restarted
+_EVENT: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="event")])
 
 
 class EventWriter:
@@ -70,7 +81,7 @@ class EventWriter:
     def __init__(self, descriptor: int | None) -> None:
         self._stream: TextIO | None = None if descriptor is None else os.fdopen(descriptor, "w", buffering=1)
 
-    def send(self, event: Loaded | Answered | Scored | Failed) -> None:
+    def send(self, event: Event) -> None:
         """Tell the parent process."""
         if self._stream is None:
             return
@@ -80,7 +91,7 @@ class EventWriter:
             self._stream = None
 
 
-def read_events(descriptor: int) -> Iterator[Loaded | Answered | Scored | Failed]:
+def read_events(descriptor: int) -> Iterator[Event]:
     """Yield events until the writing process closes its end.
 
     Args:

@@ -7,6 +7,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+DEFAULT_HANG_TIMEOUT_S = 600.0
+"""The first step of a large model may compile for minutes; a step of a running one takes no second."""
+
 
 class RunSpecification(BaseModel):
     """One run: one backend over some tasks into one folder.
@@ -22,6 +25,9 @@ class RunSpecification(BaseModel):
         limit: First samples of each task only; None for all.
         command: The command line as typed.
         cores: Cores of this machine it may use, where several runs share them; empty for all.
+        canaries: Whether the run is checked by canaries.
+        hang_timeout_s: Seconds without a token after which the engine counts as hung.
+        after_engine_death: How the engine of the process before died, where this one follows it; else empty.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -36,3 +42,6 @@ class RunSpecification(BaseModel):
     limit: int | None = None
     command: list[str] = []
     cores: list[int] = []
+    canaries: bool = True
+    hang_timeout_s: float = DEFAULT_HANG_TIMEOUT_S
+    after_engine_death: str = ""

@@ -63,6 +63,12 @@ class ForkedEvaluation:
         """End it at once."""
         self._process.kill()
 
+    @property
+    def pid(self) -> int | None:
+        """Number of the process, which leads a group of its own."""
+        number: int | None = self._process.pid
+        return number
+
 
 class WarmServer:
     """Starts the server with its first evaluation; it ends with this process."""
@@ -115,6 +121,7 @@ def _silence() -> Iterator[None]:
 
 
 def _evaluate(specification: str, log: str, events: Connection) -> None:
+    os.setpgid(0, 0)
     descriptor = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
     for standard in (1, 2):
         os.dup2(descriptor, standard)

@@ -13,11 +13,18 @@ from tliveomni_eval.model_adapters.checkpoint_trust import remote_code_digest
 from tliveomni_eval.model_adapters.vllm_backend.chat_model import ChatModel, OpenRequest, Progress
 from tliveomni_eval.model_adapters.vllm_backend.chat_prompt import ChatPrompt
 from tliveomni_eval.model_adapters.vllm_backend.engine_log import KernelLog, say_repeated_warnings_once
-from tliveomni_eval.model_adapters.vllm_backend.engine_loop import Request, RequestRefusedError, Response, run_requests
+from tliveomni_eval.model_adapters.vllm_backend.engine_loop import (
+    Engine,
+    Request,
+    RequestRefusedError,
+    Response,
+    run_requests,
+)
 from tliveomni_eval.model_adapters.vllm_backend.engine_settings import (
     prepare_environment,
     resolve_engine_settings,
 )
+from tliveomni_eval.model_adapters.vllm_backend.engine_watchdog import EngineWatchdog
 from tliveomni_eval.model_adapters.vllm_backend.installed_engine import installed_device, installed_version
 from tliveomni_eval.model_adapters.vllm_backend.model_arguments import ModelArguments
 from tliveomni_eval.model_adapters.vllm_backend.parity_arguments import with_parity
@@ -76,6 +83,10 @@ class TLiveOmniVLLM(ChatModel):
         }
         if self.settings.engine_args["trust_remote_code"]:
             self._identity |= {"remote_code": remote_code_digest(self.checkpoint.folder)}
+        self.hang_timeout_s: float | None = None
+        """Seconds without a step of the engine after which this process ends itself; None for never."""
+        self.before_end: Callable[[], None] | None = None
+        """Called once, after the last answer and before the engine is shut down."""
         self._started: LLM | None = None
         if journal is None or len(journal) == 0:
             self._started = self._start_engine()
@@ -113,21 +124,47 @@ class TLiveOmniVLLM(ChatModel):
         first = next(todo, None)
         if first is None:
             return
-        engine = self.llm.llm_engine
-        seats = engine.vllm_config.scheduler_config.max_num_seqs
         try:
-            run_requests(
-                engine,
+            self.run_requests(
                 map(_engine_request, itertools.chain([first], todo)),
                 lambda request_id, response: answered(int(request_id), response),
-                IN_FLIGHT_PER_SEAT * seats,
-                refusal_errors(),
+                self.most_in_flight,
             )
         except RequestRefusedError as error:
             raise UserError(_refusal(requests[int(error.request_id)], error.reason)) from error
 
+    @property
+    def most_in_flight(self) -> int:
+        """Requests that a run keeps inside the engine."""
+        return IN_FLIGHT_PER_SEAT * int(self.llm.llm_engine.vllm_config.scheduler_config.max_num_seqs)
+
+    def run_requests(
+        self,
+        requests: Iterator[Request],
+        on_response: Callable[[str, Response], None],
+        at_a_time: int,
+        engine: Engine | None = None,
+    ) -> None:
+        """Answer requests, watched where `hang_timeout_s` is set.
+
+        Args:
+            requests: What to answer.
+            on_response: Called with the id of a request and its answer.
+            at_a_time: Requests inside the engine at a time.
+            engine: In place of the engine: one that passes everything on to it.
+        """
+        engine = engine or self.llm.llm_engine
+        if self.hang_timeout_s is None:
+            run_requests(engine, requests, on_response, at_a_time, refusal_errors())
+            return
+        with EngineWatchdog(self.hang_timeout_s) as watchdog:
+            run_requests(engine, requests, on_response, at_a_time, refusal_errors(), watchdog.beat)
+
     def clean(self) -> None:
-        """Shut the engine down, where it was started."""
+        """Shut the engine down, where it was started; lmms-eval calls this once all is answered."""
+        last, self.before_end = self.before_end, None
+        if last is not None:
+            last()
         if self._started is not None:
             self._started.llm_engine.engine_core.shutdown()
 

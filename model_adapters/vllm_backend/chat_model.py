@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -13,11 +13,13 @@ from lmms_eval.api.model import lmms
 from loguru import logger
 from tliveomni_eval.evals.errors import UserError
 from tliveomni_eval.evals.logs.checkpoint_fingerprint import fingerprint_checkpoint
+from tliveomni_eval.model_adapters.canaries.sentinels import AnsweredRequest, Sentinel, choose_sentinels
 from tliveomni_eval.model_adapters.checkpoint import LocatedCheckpoint, locate_checkpoint
 from tliveomni_eval.model_adapters.checkpoint_trust import check_weights, untrusted_code_message
 from tliveomni_eval.model_adapters.tliveomni.registration import register_processing
 from tliveomni_eval.model_adapters.vllm_backend.chat_prompt import ChatPrompt, build_chat_prompt
 from tliveomni_eval.model_adapters.vllm_backend.decoding import Decoding, decoding_from_generation_kwargs
+from tliveomni_eval.model_adapters.vllm_backend.engine_deaths import EngineDeaths, SuspectRequest
 from tliveomni_eval.model_adapters.vllm_backend.engine_loop import Response
 from tliveomni_eval.model_adapters.vllm_backend.ignored_media import IgnoredMedia
 from tliveomni_eval.model_adapters.vllm_backend.media_acceptance import MediaAcceptance
@@ -78,6 +80,11 @@ class ChatModel(lmms):  # type: ignore[misc]
         self.ignored_media = IgnoredMedia(self.checkpoint.name, self.checkpoint.media_kinds)
         self.kernels: tuple[str, ...] = ()
         self._identity: Mapping[str, Any] = {}
+        self.deaths: EngineDeaths | None = None
+        """Notes of what is in the engine, where somebody starts a new process after one that died."""
+        self.quarantined: list[SuspectRequest] = []
+        """Requests that were not asked because the engine died of them."""
+        self._answered: list[tuple[Instance, Response, frozenset[str]]] = []
 
     def _prepare_prompts(self, context: int | None) -> None:
         """Load the chat template and settle how media are given.
@@ -115,12 +122,14 @@ class ChatModel(lmms):  # type: ignore[misc]
                 journal.
         """
         self._acceptance.check_all(requests, self._document, self._messages)
-        responses: dict[int, Response] = {}
+        responses: dict[int, Response | None] = {}
         keys: dict[int, str] = {}
+        kinds: dict[int, frozenset[str]] = {}
         records: dict[int, tuple[Mapping[str, Any], ...]] = {}
+        suspects: list[OpenRequest] = []
         with tqdm(total=len(requests), desc="Answering", disable=self._progress is not None, unit="sample") as bar:
 
-            def complete(index: int, response: Response) -> None:
+            def complete(index: int, response: Response | None) -> None:
                 responses[index] = response
                 bar.update(1)
                 if self._progress is not None:
@@ -130,10 +139,71 @@ class ChatModel(lmms):  # type: ignore[misc]
                 if self._journal is not None:
                     _, _, _, document, task, _ = requests[index].args
                     self._journal.write(keys[index], task, document, response)
+                if self.deaths is not None:
+                    self.deaths.left(keys[index])
                 complete(index, response)
 
-            self._answer(requests, self._open_requests(requests, keys, records, complete), answered)
-        return [_result(responses[index], records[index]) for index in range(len(requests))]
+            def entering(todo: Iterable[OpenRequest]) -> Iterator[OpenRequest]:
+                for request in todo:
+                    if self.deaths is not None:
+                        _, _, _, document, task, _ = requests[request.index].args
+                        self.deaths.entered(keys[request.index], task, document)
+                    yield request
+
+            crowd = self._open_requests(requests, keys, kinds, records, suspects, complete)
+            self._answer(requests, entering(crowd), answered)
+            for suspect in suspects:
+                self._answer(requests, entering([suspect]), answered)
+        self._answered += [
+            (requests[index], response, kinds[index]) for index, response in responses.items() if response is not None
+        ]
+        return [
+            _result(responses[index], records[index], self._document(requests[index])) for index in range(len(requests))
+        ]
+
+    def sentinels(self) -> tuple[list[Sentinel], dict[str, list[int]]]:
+        """Samples to ask again, of those that were answered.
+
+        Returns:
+            The samples; and for each kind of media, the positions of those that were chosen for it.
+        """
+        answered = sorted(self._answered, key=lambda one: (str(one[0].args[4]), one[0].args[3]))
+        chosen = choose_sentinels(
+            [
+                AnsweredRequest(place, kinds, response.output_tokens, response.finish_reason == "stop")
+                for place, (_, response, kinds) in enumerate(answered)
+            ]
+        )
+        places = sorted({place for found in chosen.values() for place in found})
+        sentinels = [self._sentinel(*answered[place][:2]) for place in places]
+        return sentinels, {kind: [places.index(place) for place in found] for kind, found in chosen.items()}
+
+    def _sentinel(self, request: Instance, response: Response) -> Sentinel:
+        _, _, generation_kwargs, document, task, _ = request.args
+        return Sentinel(
+            task=task,
+            document=document,
+            messages=self._messages(request),
+            decoding=decoding_from_generation_kwargs(generation_kwargs).as_sampling_arguments(),
+            answer=response.text,
+            input_tokens=response.input_tokens,
+            output_tokens=response.output_tokens,
+            prompt_hash=self._prompt_hashes[task][document],
+        )
+
+    def prompt_of_messages(self, messages: Sequence[Mapping[str, Any]]) -> ChatPrompt:
+        """Render messages and decode their media as `prompt` does for those of a request."""
+        return build_chat_prompt(messages, self._template, self.media_settings)
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """What determines a response beside checkpoint, prompt and decoding."""
+        return self._identity
+
+    @property
+    def template(self) -> Any:
+        """The processor of the checkpoint, or its tokenizer."""
+        return self._template
 
     @abstractmethod
     def _answer(
@@ -151,14 +221,18 @@ class ChatModel(lmms):  # type: ignore[misc]
         self,
         requests: list[Instance],
         keys: dict[int, str],
+        kinds: dict[int, frozenset[str]],
         records: dict[int, tuple[Mapping[str, Any], ...]],
-        complete: Callable[[int, Response], None],
+        suspects: list[OpenRequest],
+        complete: Callable[[int, Response | None], None],
     ) -> Iterator[OpenRequest]:
+        """Requests without an answer; those that were in a dying engine go to `suspects`, to be asked alone."""
         for index, prompt in prefetch_prompts(list(range(len(requests))), lambda index: self.prompt(requests[index])):
             _, _, generation_kwargs, document, task, _ = requests[index].args
             self._acceptance.check(task, document, prompt.ignored)
             self.ignored_media.note(task, prompt.ignored)
             records[index] = prompt.records
+            kinds[index] = frozenset(prompt.media)
             text_hash = hashlib.sha256(prompt.text.encode()).hexdigest()
             self._prompt_hashes.setdefault(task, {})[document] = text_hash
             decoding = decoding_from_generation_kwargs(generation_kwargs)
@@ -169,7 +243,18 @@ class ChatModel(lmms):  # type: ignore[misc]
             if known is not None:
                 complete(index, known)
                 continue
-            yield OpenRequest(index, prompt, decoding)
+            suspect = self.deaths.find(keys[index]) if self.deaths is not None else None
+            if suspect is None:
+                yield OpenRequest(index, prompt, decoding)
+            elif suspect.is_quarantined:
+                logger.error(
+                    f"task {task}, document {document} is given up and counted as error: the engine died of it "
+                    f"{suspect.deaths} times ({suspect.reason})"
+                )
+                self.quarantined.append(suspect)
+                complete(index, None)
+            else:
+                suspects.append(OpenRequest(index, prompt, decoding))
 
     def prompt(self, request: Instance) -> ChatPrompt:
         """Render the prompt of a request and decode its media.
@@ -177,7 +262,7 @@ class ChatModel(lmms):  # type: ignore[misc]
         Args:
             request: Of a chat task.
         """
-        return build_chat_prompt(self._messages(request), self._template, self.media_settings)
+        return self.prompt_of_messages(self._messages(request))
 
     def _document(self, request: Instance) -> Any:
         _, _, _, document, task, split = request.args
@@ -238,6 +323,10 @@ def load_chat_template(checkpoint: LocatedCheckpoint, trust_remote_code: bool) -
     return template
 
 
-def _result(response: Response, media: tuple[Mapping[str, Any], ...]) -> GenerationResult:
+def _result(response: Response | None, media: tuple[Mapping[str, Any], ...], document: Any) -> GenerationResult:
+    if response is None:
+        # Our tasks take None for a request that failed; tasks of others take a text alone.
+        is_ours = isinstance(document, Mapping) and document.keys() >= {"cluster", "slices", "reference"}
+        return GenerationResult(text=None if is_ours else "", token_counts=SampleCounts(0, 0, media))
     counts = SampleCounts(response.input_tokens, response.output_tokens, media)
     return GenerationResult(text=response.text, token_counts=counts)

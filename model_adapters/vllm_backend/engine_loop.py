@@ -53,6 +53,14 @@ class RequestRefusedError(Exception):
         self.reason = reason
 
 
+class EngineDiedError(Exception):
+    """The engine failed; no request in it can be completed by this process.
+
+    Args:
+        reason: What it says.
+    """
+
+
 class Engine(Protocol):
     """The part of vLLM's `LLMEngine` the loop uses."""
 
@@ -75,6 +83,7 @@ def run_requests(
     on_response: Callable[[str, Response], None],
     max_in_flight: int,
     refusals: tuple[type[Exception], ...] = (ValueError,),
+    on_step: Callable[[], object] = lambda: None,
 ) -> None:
     """Feed requests to the engine and report each answer the moment it is complete.
 
@@ -85,9 +94,11 @@ def run_requests(
         max_in_flight: Requests inside the engine at a time, waiting ones included: enough to keep every step full,
             few enough to bound the memory of their media.
         refusals: What the engine raises where it does not take a request.
+        on_step: Called before each step of the engine: as long as it is, the engine lives.
 
     Raises:
         RequestRefusedError: The engine does not take a request; it is never shortened until it fits.
+        EngineDiedError: The engine failed in any other way.
     """
     in_flight = 0
     exhausted = False
@@ -101,10 +112,17 @@ def run_requests(
                 engine.add_request(request.id, request.prompt, request.sampling)
             except refusals as error:
                 raise RequestRefusedError(request.id, str(error)) from error
+            except Exception as error:
+                raise EngineDiedError(f"{type(error).__name__}: {error}") from error
             in_flight += 1
         if in_flight == 0:
             return
-        for output in engine.step():
+        on_step()
+        try:
+            outputs = engine.step()
+        except Exception as error:
+            raise EngineDiedError(f"{type(error).__name__}: {error}") from error
+        for output in outputs:
             if output.finished:
                 in_flight -= 1
                 on_response(output.request_id, _response(output))

@@ -15,7 +15,8 @@ import pytest
 from rich.console import Console
 from tliveomni_eval.evals import cli
 from tliveomni_eval.model_adapters.run import child_process, side_by_side
-from tliveomni_eval.model_adapters.run.child_process import RunOutcome, run_in_fresh_processes
+from tliveomni_eval.model_adapters.run.child_process import RunOutcome
+from tliveomni_eval.model_adapters.run.parallel_runs import run_in_fresh_processes
 from tliveomni_eval.model_adapters.run.run_display import RunDisplay, outcome_table
 from tliveomni_eval.model_adapters.run.run_events import Answered, EventWriter, Failed, Loaded, Scored
 from tliveomni_eval.model_adapters.run.run_specification import RunSpecification
@@ -65,12 +66,12 @@ def test_an_interrupt_ends_the_child_too(tmp_path: Path) -> None:
     code = (
         "import signal, sys; from pathlib import Path\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "from tliveomni_eval.model_adapters.run import child_process\n"
+        "from tliveomni_eval.model_adapters.run import child_process, parallel_runs\n"
         "from tliveomni_eval.model_adapters.run.run_specification import RunSpecification\n"
         "child_process._MODULE = 'fake_evaluation'\n"
         "folder = Path(sys.argv[1])\n"
         "spec = RunSpecification(run_folder=folder, name='x', variant='hangs', tasks=['t'], only_our_tasks=True)\n"
-        "child_process.run_in_fresh_processes([spec], lambda *_: None)\n"
+        "parallel_runs.run_in_fresh_processes([spec], lambda *_: None)\n"
     )
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent)}
     words = [sys.executable, "-c", code, str(tmp_path)]

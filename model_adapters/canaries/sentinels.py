@@ -1,0 +1,100 @@
+"""The samples that canaries ask again: few, spread over the run, with answers in which a change would show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+KINDS = ("image", "audio", "video")
+MOST_SENTINELS = 8
+FEWEST_SENTINELS = 4
+SAMPLES_PER_SENTINEL = 100
+"""One sample in a hundred, so that canaries cost a run of a thousand samples about a hundredth of its requests each."""
+
+SHORTEST_OPEN = 4
+LONGEST_OPEN = 48
+"""Tokens of an answer that is long enough to show a change and short enough to ask again."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredRequest:
+    """A request of the run, as far as choosing needs it.
+
+    Attributes:
+        position: Among the requests of the run.
+        kinds: Kinds of media its prompt has.
+        tokens: Length of its answer in tokens.
+        complete: Whether the answer ended by itself.
+    """
+
+    position: int
+    kinds: frozenset[str]
+    tokens: int
+    complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Sentinel:
+    """A sample that is asked again.
+
+    Attributes:
+        task: Its task.
+        document: Its number in the task.
+        messages: Its chat messages.
+        decoding: Its sampling arguments.
+        answer: What the run answered.
+        input_tokens: Prompt tokens in the run.
+        output_tokens: Tokens of the answer.
+        prompt_hash: SHA-256 of its rendered prompt in the run.
+    """
+
+    task: str
+    document: int
+    messages: Sequence[Mapping[str, Any]]
+    decoding: Mapping[str, Any]
+    answer: str
+    input_tokens: int
+    output_tokens: int
+    prompt_hash: str
+
+    @property
+    def name(self) -> str:
+        """For messages."""
+        return f"{self.task} document {self.document}"
+
+
+def sentinels_wanted(samples: int) -> int:
+    """How many samples of each kind of media a run of this size asks again: 4 to 8, and never more than it has."""
+    return min(samples, max(FEWEST_SENTINELS, min(MOST_SENTINELS, samples // SAMPLES_PER_SENTINEL)))
+
+
+def choose_sentinels(answered: Sequence[AnsweredRequest]) -> dict[str, list[int]]:
+    """Choose samples for each kind of media; the same ones for the same answers.
+
+    Answers of a few dozen tokens that ended by themselves come first, spread evenly over the run; where there are not
+    enough, the shortest others follow.
+
+    Args:
+        answered: Every request of the run.
+
+    Returns:
+        Kind of media to positions, in order; a kind that no prompt has is not in it. Without any media, kind `text`.
+    """
+    chosen = {}
+    wanted = sentinels_wanted(len(answered))
+    for kind in KINDS:
+        if found := [request for request in answered if kind in request.kinds]:
+            chosen[kind] = _spread(found, wanted)
+    if not chosen and answered:
+        chosen["text"] = _spread(answered, wanted)
+    return chosen
+
+
+def _spread(requests: Sequence[AnsweredRequest], wanted: int) -> list[int]:
+    good = [one for one in requests if one.complete and SHORTEST_OPEN <= one.tokens <= LONGEST_OPEN]
+    if len(good) > wanted:
+        good = [good[place * len(good) // wanted] for place in range(wanted)]
+    taken = {one.position for one in good}
+    others = sorted((one for one in requests if one.position not in taken), key=lambda one: (one.tokens, one.position))
+    return sorted(one.position for one in [*good, *others[: wanted - len(good)]])
