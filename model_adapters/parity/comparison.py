@@ -9,9 +9,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from tliveomni_eval.evals.parity_report import ParityBackends, ParityReport
+from tliveomni_eval.evals.parity_report import ParityBackends, ParityLayers, ParityReport
 from tliveomni_eval.model_adapters.parity.ablation import ablation_rows
 from tliveomni_eval.model_adapters.parity.group_summary import summarize
+from tliveomni_eval.model_adapters.parity.layer_comparison import TOLERANCES as LAYER_TOLERANCES
+from tliveomni_eval.model_adapters.parity.layer_comparison import compare_layers, layer_samples
 from tliveomni_eval.model_adapters.parity.metric_change import metric_changes
 from tliveomni_eval.model_adapters.parity.sample_difference import SampleDifference, sample_difference
 from tliveomni_eval.model_adapters.parity.side_run import FinishedSide, run_side
@@ -20,7 +22,7 @@ from tliveomni_eval.model_adapters.run.machine_facts import package_versions
 from tliveomni_eval.model_adapters.run.run_events import Event
 from tliveomni_eval.model_adapters.tliveomni_vllm.parity_switches import SWITCHES
 
-SideProgress = Callable[[str, SideSpecification], Callable[[Event], None]]
+SideProgress = Callable[[str, Any], Callable[[Event], None]]
 TOLERANCES = {"float32": 1e-3, "bfloat16": 0.05, "float16": 0.02}
 """Mean |Δ log-probability| that is taken as rounding, by the less exact type of the two sides.
 
@@ -104,11 +106,37 @@ class Comparison:
             found[switch] = self._by_parity[parity]
         return found
 
-    def report(self, ablation: dict[str, list[SampleDifference]]) -> ParityReport:
+    def layers(self, tolerance: float | None) -> tuple[ParityLayers, ...]:
+        """Differences of modules on one sample of each modality.
+
+        Args:
+            tolerance: Largest relative difference that is taken as rounding; None for that of the types.
+
+        Raises:
+            UserError: A side failed.
+        """
+        request = self._request
+        if self.candidate is None:
+            return ()
+        dtypes = {self.reference.backend.dtype, self.candidate.backend.dtype}
+        return compare_layers(
+            request.work,
+            layer_samples(self.reference.records.values(), self.reference.backend.ids),
+            request.reference_args,
+            self._candidate_args(request.parity),
+            request.only_our_tasks,
+            tolerance or max(LAYER_TOLERANCES.get(dtype, LAYER_TOLERANCES["bfloat16"]) for dtype in dtypes),
+            self._progress,
+        )
+
+    def report(
+        self, ablation: dict[str, list[SampleDifference]], layers: tuple[ParityLayers, ...] = ()
+    ) -> ParityReport:
         """What was found.
 
         Args:
             ablation: Of `ablate`; empty where it was not asked for.
+            layers: Of `layers`; likewise.
 
         Raises:
             LogError: lmms-eval's logs of a side cannot be read.
@@ -136,6 +164,7 @@ class Comparison:
             max_mean_delta=tolerance,
             groups=summarize(differences, skipped, reference.backend.tasks, metrics),
             samples=tuple(one.as_sample(ids[one.reference.task][one.reference.document]) for one in differences),
+            layers=layers,
             ablation=ablation_rows(ablation) if ablation else (),
             seconds=time.monotonic() - request.began,
         )

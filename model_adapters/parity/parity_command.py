@@ -32,6 +32,9 @@ EXIT_STATUS = {"WITHIN": 0, "BEYOND": 1, "NOTHING COMPARABLE": 3}
               help="Type that both sides compute in. Default: float32 without a GPU, else bfloat16.")  # fmt: skip
 @click.option("--parity", default="", metavar="SWITCHES", help="Alignments of TLiveOmni to turn off, joined by +.")
 @click.option("--ablate", is_flag=True, help="Also compare with each alignment of TLiveOmni off.")
+@click.option("--layers", is_flag=True, help="Also find the first module of each component that differs.")
+@click.option("--layer-tolerance", type=click.FloatRange(min=0, min_open=True), default=None, metavar="X",
+              help="Relative difference of a module taken as rounding. Default: 0.0001 in float32, 0.05 in bfloat16.")  # fmt: skip
 @click.option("--max-mean-delta", type=click.FloatRange(min=0), default=None, metavar="X",
               help="Tolerance of the mean |Δ log-probability|. Default: 0.001 in float32, 0.05 in bf16")  # fmt: skip
 @click.option("--max-tokens", type=click.IntRange(min=1), default=64, show_default=True,
@@ -53,6 +56,8 @@ def command(
     dtype: str | None,
     parity: str,
     ablate: bool,
+    layers: bool,
+    layer_tolerance: float | None,
     max_mean_delta: float | None,
     max_tokens: int,
     top_k: int,
@@ -98,7 +103,7 @@ def command(
             max_mean_delta=max_mean_delta,
             command=("tlive", *sys.argv[1:]),
         )
-        report = _compare(request, ablate, Console(stderr=True, soft_wrap=True))
+        report = _compare(request, ablate, layers, layer_tolerance, Console(stderr=True, soft_wrap=True))
     if output is not None:
         _write(report, output)
     if as_json:
@@ -108,7 +113,9 @@ def command(
     sys.exit(EXIT_STATUS[report.outcome])
 
 
-def _compare(request: ComparisonRequest, ablate: bool, console: Console) -> ParityReport:
+def _compare(
+    request: ComparisonRequest, ablate: bool, layers: bool, layer_tolerance: float | None, console: Console
+) -> ParityReport:
     from contextlib import ExitStack
 
     from tliveomni_eval.model_adapters.parity.comparison import Comparison
@@ -123,7 +130,8 @@ def _compare(request: ComparisonRequest, ablate: bool, console: Console) -> Pari
 
         comparison = Comparison(request, progress)
         ablation = comparison.ablate() if ablate else {}
-    return comparison.report(ablation)
+        found = comparison.layers(layer_tolerance) if layers else ()
+    return comparison.report(ablation, found)
 
 
 def _tasks(text: str) -> tuple[list[str], bool]:
