@@ -34,7 +34,7 @@ EXIT_STATUS = {"WITHIN": 0, "BEYOND": 1, "NOTHING COMPARABLE": 3}
 @click.option("--ablate", is_flag=True, help="Also compare with each alignment of TLiveOmni off.")
 @click.option("--layers", is_flag=True, help="Also find the first module of each component that differs.")
 @click.option("--layer-tolerance", type=click.FloatRange(min=0, min_open=True), default=None, metavar="X",
-              help="Relative difference of a module taken as rounding. Default: 0.0001 in float32, 0.05 in bfloat16.")  # fmt: skip
+              help="Relative difference taken as rounding. Default: 0.0001 in float32, 0.05 in bfloat16.")  # fmt: skip
 @click.option("--max-mean-delta", type=click.FloatRange(min=0), default=None, metavar="X",
               help="Tolerance of the mean |Δ log-probability|. Default: 0.001 in float32, 0.05 in bf16")  # fmt: skip
 @click.option("--max-tokens", type=click.IntRange(min=1), default=64, show_default=True,
