@@ -5,13 +5,14 @@ Started by `tlive run` as `python -m tliveomni_eval.model_adapters.run.evaluatio
 
 from __future__ import annotations
 
+import importlib
 import math
 import os
 import signal
 import sys
 import time
 import traceback
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from filelock import FileLock, Timeout
 from tliveomni_eval.evals.canaries.canary_result import CanaryResult, failures
 from tliveomni_eval.evals.errors import UserError
 from tliveomni_eval.evals.logs.run_info import QuarantinedSample, RunInfo, read_run_info
+from tliveomni_eval.model_adapters.model_index import MODELS
 from tliveomni_eval.model_adapters.run.child_process import INTERRUPTED_STATUS
 from tliveomni_eval.model_adapters.run.fast_start import import_lazily
 from tliveomni_eval.model_adapters.run.log_swap import write_logs
@@ -30,9 +32,10 @@ from tliveomni_eval.model_adapters.vllm_backend.engine_deaths import noted_death
 from tliveomni_eval.model_adapters.vllm_backend.engine_loop import EngineDiedError
 
 if TYPE_CHECKING:
+    from tliveomni_eval.model_adapters.transformers_backend.adapter import TLiveOmniHF
     from tliveomni_eval.model_adapters.vllm_backend.adapter import TLiveOmniVLLM
 
-MODEL_NAME = "tliveomni_vllm"
+DEFAULT_BACKEND = "tliveomni_vllm"
 
 
 def main(arguments: list[str]) -> int:
@@ -106,12 +109,11 @@ def _answer_and_score(specification: RunSpecification, events: EventWriter, run:
     from lmms_eval.tasks import TaskManager
     from loguru import logger
     from tliveomni_eval.model_adapters.run.canary_phase import canaries_of_run
-    from tliveomni_eval.model_adapters.vllm_backend.adapter import TLiveOmniVLLM
     from tliveomni_eval.model_adapters.vllm_backend.response_journal import JOURNAL_NAME, ResponseJournal
 
     # lmms-eval shows warnings only; run.log is also to say what the backend chose.
     logger.add(sys.stderr, level="INFO", filter="tliveomni_eval")
-    task_manager = TaskManager(model_name=MODEL_NAME, include_defaults=not specification.only_our_tasks)
+    task_manager = TaskManager(model_name=specification.backend, include_defaults=not specification.only_our_tasks)
     unknown = [name for name in specification.tasks if name not in task_manager.all_tasks]
     if unknown:
         from tliveomni_eval.evals.errors import nearest_name
@@ -124,17 +126,18 @@ def _answer_and_score(specification: RunSpecification, events: EventWriter, run:
         noted_deaths(specification.run_folder, specification.after_engine_death) as deaths,
     ):
         kept = len(journal)
-        model = TLiveOmniVLLM(
+        model = _backend_class(specification.backend)(
             journal=journal,
             progress=lambda done, total: events.send(Answered(done=done, total=total)),
             model=specification.model,
             variant=specification.variant,
             **specification.model_args,
         )
-        model.hang_timeout_s = specification.hang_timeout_s
         model.deaths = deaths
-        if specification.canaries:
-            model.before_end = lambda: run.note_canaries(canaries_of_run(model, specification.run_folder))
+        if model.model_name == DEFAULT_BACKEND:
+            model.hang_timeout_s = specification.hang_timeout_s
+            if specification.canaries:
+                model.before_end = lambda: run.note_canaries(canaries_of_run(model, specification.run_folder))
         run.describe_backend(model)
         ready_after = time.monotonic() - began
         started = model.engine_started
@@ -156,7 +159,7 @@ def _answer_and_score(specification: RunSpecification, events: EventWriter, run:
         if not results or not results.get("results"):
             raise UserError("lmms-eval returned no results")
         # lmms-eval was given the model itself; what it logs, and copies deeply, must be its name.
-        results["config"]["model"] = tracker.general_config_tracker.model_source = MODEL_NAME
+        results["config"]["model"] = tracker.general_config_tracker.model_source = specification.backend
         answered = len(journal) - kept
         samples = results.pop("samples")
         write_logs(specification.run_folder, tracker, results, samples)
@@ -171,6 +174,11 @@ def _answer_and_score(specification: RunSpecification, events: EventWriter, run:
         quarantined=quarantined,
         failed_canaries=run.failed_canaries,
     )
+
+
+def _backend_class(name: str) -> Any:
+    module, _, class_name = MODELS[name][0].rpartition(".")
+    return getattr(importlib.import_module(module), class_name)
 
 
 def _logged_model_args(specification: RunSpecification) -> str:
@@ -200,14 +208,16 @@ class _RunFile:
 
     def __init__(self, specification: RunSpecification) -> None:
         self._folder = specification.run_folder
+        self._began = time.monotonic()
         self._fields: dict[str, Any] = {
             "name": specification.name,
             "variant": specification.variant or None,
-            "model": MODEL_NAME,
+            "model": specification.backend,
             "tasks": specification.tasks,
             "limit": specification.limit,
             "command": specification.command,
-            "canaries_off": not specification.canaries,
+            # They look for faults of vLLM.
+            "canaries_off": not specification.canaries or specification.backend != DEFAULT_BACKEND,
             "start": datetime.now(UTC),
         }
 
@@ -220,7 +230,7 @@ class _RunFile:
         """Note what the canaries found."""
         self._fields["canaries"] = results
 
-    def describe_backend(self, model: TLiveOmniVLLM) -> None:
+    def describe_backend(self, model: TLiveOmniVLLM | TLiveOmniHF) -> None:
         """Note checkpoint, engine and machine, and write the file for the first time."""
         from tliveomni_eval.model_adapters.canaries.input_fingerprint import input_fingerprint
 
@@ -242,7 +252,7 @@ class _RunFile:
             return []
         return last.kernels if last.checkpoint.fingerprint == fingerprint else []
 
-    def describe_tasks(self, model: TLiveOmniVLLM, results: dict[str, Any]) -> None:
+    def describe_tasks(self, model: TLiveOmniVLLM | TLiveOmniHF, results: dict[str, Any]) -> None:
         """Note data, prompts, decoding and scorers of the tasks that were evaluated."""
         from tliveomni_eval.tasks.data_location import data_fingerprint, data_folder
         from tliveomni_eval.tasks.manifest import load_samples
@@ -271,7 +281,9 @@ class _RunFile:
     def finish(self, exit_status: int, error: str | None) -> None:
         """Note how the run ended."""
         if "checkpoint" in self._fields:
-            self._fields |= {"end": datetime.now(UTC), "exit_status": exit_status, "error": error}
+            # By a clock that nobody sets: a run that ends before it began could not be written.
+            end = self._fields["start"] + timedelta(seconds=time.monotonic() - self._began)
+            self._fields |= {"end": end, "exit_status": exit_status, "error": error}
             RunInfo(**self._fields).write(self._folder)
 
 
