@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from tliveomni_eval.evals.parity_report import ParityReport
     from tliveomni_eval.model_adapters.parity.comparison import ComparisonRequest
 
+OUTPUT_WIDTH = 110
+"""Columns where the output is no terminal."""
 EXIT_STATUS = {"WITHIN": 0, "BEYOND": 1, "NOTHING COMPARABLE": 3}
 
 
@@ -80,7 +82,7 @@ def command(
     task_names, only_ours = _tasks(tasks)
     switches = _switches(parity)
     shared = _model_args(model_args, dtype, seed)
-    console = Console(stderr=as_json, soft_wrap=True)
+    console = Console(width=None if sys.stdout.isatty() else OUTPUT_WIDTH)
     with tempfile.TemporaryDirectory(prefix="tlive-parity-") as scratch:
         work = Path(scratch)
         if random_checkpoint:

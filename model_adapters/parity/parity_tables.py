@@ -1,13 +1,14 @@
-"""A report of parity on a terminal: tables that fit 100 columns."""
+"""A report of parity on a terminal: tables for 100 columns."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
-from tliveomni_eval.evals.parity_report import ParityGroup, ParityReport
+from tliveomni_eval.evals.parity_report import ParityReport
 
 
 def print_report(console: Console, report: ParityReport) -> None:
@@ -27,6 +28,8 @@ def print_report(console: Console, report: ParityReport) -> None:
     if backends.alignments_off:
         console.print(f"alignments off: {', '.join(backends.alignments_off)}", highlight=False)
     console.print(_groups_table(report))
+    if (metrics := _metrics_table(report)) is not None:
+        console.print(metrics)
     for line in _remarks(report):
         console.print(Text(line, style="dim"))
     if report.ablation:
@@ -38,13 +41,12 @@ def print_report(console: Console, report: ParityReport) -> None:
 
 def _groups_table(report: ParityReport) -> Table:
     table = Table(
-        "", "samples", "tokens", "mean |Δ|", "max |Δ|", "mean KL", "same top", "diverge", "same text", "metric"
+        "", "samples", "tokens", "mean |Δ|", "max |Δ|", "mean KL", "same top", "first ≠", "same text", box=SIMPLE
     )
     for group in report.groups:
         if group.mean_delta is None:
-            table.add_row(group.name, f"0 of {group.not_compared}", *[""] * 7, "not compared")
+            table.add_row(group.name, "0", "", *["–"] * 6)
             continue
-        first = "" if group.earliest_divergence is None else f" (from {group.earliest_divergence})"
         table.add_row(
             group.name,
             str(group.samples),
@@ -53,27 +55,31 @@ def _groups_table(report: ParityReport) -> Table:
             number(group.max_delta),
             number(group.mean_kl),
             _share(group.same_argmax),
-            f"{group.diverging_samples}{first}",
+            "none" if group.earliest_divergence is None else str(group.earliest_divergence),
             _share(group.same_text),
-            _metric(group),
         )
     return table
 
 
-def _metric(group: ParityGroup) -> str:
-    if (metric := group.metric) is None:
-        return ""
-    interval = "" if metric.low is None or metric.high is None else f"\n[{metric.low:+.3f}, {metric.high:+.3f}]"
-    return f"{metric.metric} {metric.reference:.3f}\n→ {metric.candidate:.3f} ({metric.change:+.3f}){interval}"
+def _metrics_table(report: ParityReport) -> Table | None:
+    table = Table("task", "metric", "transformers", "vLLM", "change", "interval", box=SIMPLE)
+    for group in report.groups:
+        if (metric := group.metric) is None:
+            continue
+        known = metric.low is not None and metric.high is not None
+        interval = f"{metric.low:+.3f} … {metric.high:+.3f} at {metric.confidence:.0%}" if known else "none"
+        values = (f"{metric.reference:.4f}", f"{metric.candidate:.4f}", f"{metric.change:+.4f}")
+        table.add_row(group.name, metric.metric, *values, interval)
+    return table if table.row_count else None
 
 
 def _remarks(report: ParityReport) -> Iterator[str]:
     yield (
         "|Δ|: absolute difference of the log-probability (nats) of the reference's tokens. same top: vLLM's most "
-        "probable token is the reference's."
+        "probable token is the reference's; first ≠: the earliest index in an answer at which it is not."
     )
     for group in report.groups:
-        if group.kind != "all" and group.reason:
+        if group.kind == "task" and group.reason:
             yield f"{group.name}: {group.not_compared} not compared: {group.reason}"
         if group.kind == "task" and group.note:
             yield f"{group.name}: {group.note}"
@@ -83,7 +89,7 @@ def _remarks(report: ParityReport) -> Iterator[str]:
 
 def _ablation_table(report: ParityReport) -> Table:
     modalities = list(report.ablation[0].by_modality)
-    table = Table("alignments", "mean |Δ|", "max |Δ|", "× all on", "other prompts", *modalities)
+    table = Table("alignments", "mean |Δ|", "max |Δ|", "× all on", "other prompts", *modalities, box=SIMPLE)
     for row in report.ablation:
         table.add_row(
             row.switch or "all on",
