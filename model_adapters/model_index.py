@@ -11,5 +11,9 @@ MODELS: dict[str, tuple[str, str]] = {
         "tliveomni_eval.model_adapters.transformers_backend.adapter.TLiveOmniHF",
         "transformers in this process, one sample at a time: the reference that vLLM is held against",
     ),
+    "tliveomni_server": (
+        "tliveomni_eval.model_adapters.server_backend.adapter.TLiveOmniServer",
+        "an OpenAI-compatible server that already runs, e.g. `vllm serve`",
+    ),
 }
 """Name of a model: the class lmms-eval loads, and what it is."""

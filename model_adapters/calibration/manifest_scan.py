@@ -6,15 +6,19 @@ import hashlib
 import zlib
 from array import array
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import pairwise
+from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import orjson
 from numpy.typing import NDArray
 from tliveomni_eval.evals.errors import UserError
-from tliveomni_eval.model_adapters.calibration.prompt_templates import TemplateMiner
+from tliveomni_eval.model_adapters.calibration.prompt_templates import TemplateMiner, Templates
 from tliveomni_eval.model_adapters.calibration.sample_traits import TASK_PROMPT, line_traits
 from tliveomni_eval.model_adapters.calibration.sensitivity import Weights
 from tliveomni_eval.tasks.manifest import MANIFEST_NAME, MAX_LINE_BYTES
@@ -23,7 +27,8 @@ Progress = Callable[[int], None]
 """Called with the bytes read since the last call."""
 
 SHOWN_FAULTS = 20
-_REPORT_EVERY = 4 * 2**20
+_PART_BYTES = 16 * 2**20
+Result = TypeVar("Result")
 
 StratumKey = tuple[tuple[tuple[str, str], ...], float]
 """Traits and weight."""
@@ -61,19 +66,37 @@ class Scan:
         return len(self.offset)
 
 
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A stretch of one manifest, from the start of a line to the end of one."""
+
+    number: int
+    folder: Path
+    start: int
+    end: int
+
+
 @dataclass
 class _Columns:
-    folder: array[int] = field(default_factory=lambda: array("i"))
+    """What a part holds; `stratum` counts within it."""
+
+    part: _Part
     offset: array[int] = field(default_factory=lambda: array("q"))
     stratum: array[int] = field(default_factory=lambda: array("i"))
     cluster: array[int] = field(default_factory=lambda: array("q"))
     content: array[int] = field(default_factory=lambda: array("q"))
+    strata: dict[StratumKey, int] = field(default_factory=dict)
+    templates: dict[str, set[str]] = field(default_factory=dict)
+    lines: int = 0
+    faulty: int = 0
+    faults: list[tuple[int, str]] = field(default_factory=list)
 
 
 def scan_manifests(folders: Sequence[Path], weights: Weights, progress: Progress = lambda _: None) -> Scan:
     """Read manifests twice: for the templates of each task, then for the stratum of each line.
 
-    No medium is opened, and a line is not checked beyond what is needed here: candidates are, later.
+    Large ones are read by one process a core. No medium is opened, and a line is not checked beyond what is needed
+    here: candidates are, later.
 
     Args:
         folders: Data folders.
@@ -83,48 +106,103 @@ def scan_manifests(folders: Sequence[Path], weights: Weights, progress: Progress
     Raises:
         UserError: A folder has no manifest.
     """
+    parts = [part for number, folder in enumerate(folders) for part in _parts(number, folder)]
     miner = TemplateMiner()
-    for folder in folders:
-        for _, line in _objects(folder, progress):
-            if isinstance(line, dict) and "template" not in (line.get("context") or {}):
-                miner.add(str(line["task"]), line.get("prompt") or "")
-    templates = miner.templates()
-    columns, strata = _Columns(), dict[StratumKey, int]()
-    seen_templates: dict[str, set[str]] = {}
+    for part, found in zip(parts, _each(_learn, parts), strict=True):
+        miner.merge(found)
+        progress(part.end - part.start)
+    columns = []
+    for found in _each(partial(_sort, templates=miner.templates(), weights=weights), parts):
+        columns.append(found)
+        progress(found.part.end - found.part.start)
+    return _joined(folders, columns)
+
+
+def _parts(number: int, folder: Path) -> list[_Part]:
+    path = folder / MANIFEST_NAME
+    if not path.is_file():
+        raise UserError(f"{folder}: there is no {MANIFEST_NAME} in it; give data folders (docs/data.md)")
+    size = path.stat().st_size
+    edges = [0]
+    with path.open("rb") as file:
+        while edges[-1] < size:
+            file.seek(min(size, edges[-1] + _PART_BYTES))
+            file.readline()
+            edges.append(file.tell())
+    return [_Part(number, folder, start, end) for start, end in pairwise(edges)]
+
+
+def _each(work: Callable[[_Part], Result], parts: Sequence[_Part]) -> Iterator[Result]:
+    if len(parts) < 2:
+        yield from map(work, parts)
+        return
+    with ProcessPoolExecutor(mp_context=get_context("forkserver")) as pool:
+        yield from pool.map(work, parts)
+
+
+def _learn(part: _Part) -> TemplateMiner:
+    miner = TemplateMiner()
+    for _, _, line in _objects(part):
+        if line and isinstance(line, dict) and "template" not in (line.get("context") or {}):
+            miner.add(str(line["task"]), line.get("prompt") or "")
+    return miner
+
+
+def _sort(part: _Part, templates: Templates, weights: Weights) -> _Columns:
+    columns = _Columns(part)
+    for number, offset, line in _objects(part):
+        columns.lines = number
+        if isinstance(line, str):
+            columns.faulty += 1
+            if len(columns.faults) < SHOWN_FAULTS:
+                columns.faults.append((number, line))
+            continue
+        if not line:
+            continue
+        task, prompt = str(line["task"]), line.get("prompt") or ""
+        declared = (line.get("context") or {}).get("template")
+        template = str(declared) if declared else templates.of(task, prompt) if prompt else TASK_PROMPT
+        columns.templates.setdefault(task, set()).add(template)
+        key = (line_traits(line, template), weights.of(task, line.get("slices") or {}))
+        columns.offset.append(offset)
+        columns.stratum.append(columns.strata.setdefault(key, len(columns.strata)))
+        columns.cluster.append(zlib.crc32(str(line.get("cluster") or line["id"]).encode(errors="replace")))
+        columns.content.append(_content_hash(part.number, line))
+    return columns
+
+
+def _joined(folders: Sequence[Path], columns: Sequence[_Columns]) -> Scan:
+    strata: dict[StratumKey, int] = {}
+    templates: dict[str, set[str]] = {}
     faults: list[str] = []
-    faulty = 0
-    for number, folder in enumerate(folders):
-        for offset, line in _objects(folder, progress):
-            if isinstance(line, str):
-                faulty += 1
-                if len(faults) < SHOWN_FAULTS:
-                    faults.append(line)
-                continue
-            task = str(line["task"])
-            declared = (line.get("context") or {}).get("template")
-            prompt = line.get("prompt") or ""
-            template = str(declared) if declared else templates.of(task, prompt) if prompt else TASK_PROMPT
-            seen_templates.setdefault(task, set()).add(template)
-            key = (line_traits(line, template), weights.of(task, line.get("slices") or {}))
-            columns.folder.append(number)
-            columns.offset.append(offset)
-            columns.stratum.append(strata.setdefault(key, len(strata)))
-            columns.cluster.append(zlib.crc32(str(line.get("cluster") or line.get("id")).encode(errors="replace")))
-            columns.content.append(_content_hash(number, line))
-    content = np.frombuffer(columns.content, dtype=np.int64) if columns.content else np.zeros(0, dtype=np.int64)
+    stratum, before = [], {number: 0 for number in range(len(folders))}
+    for part in columns:
+        own = np.array([strata.setdefault(key, len(strata)) for key in part.strata], dtype=np.int32)
+        stratum.append(own[np.array(part.stratum, dtype=np.int64)] if len(own) else np.zeros(0, dtype=np.int32))
+        for task, found in part.templates.items():
+            templates.setdefault(task, set()).update(found)
+        path, earlier = part.part.folder / MANIFEST_NAME, before[part.part.number]
+        faults += [f"{path} line {earlier + number}{fault}" for number, fault in part.faults]
+        before[part.part.number] += part.lines
+    content = _column([part.content for part in columns], np.int64)
     kept = np.sort(np.unique(content, return_index=True)[1])
+    folder = np.repeat([part.part.number for part in columns], [len(part.offset) for part in columns])
     return Scan(
         folders=folders,
-        folder=np.array(columns.folder, dtype=np.int32)[kept],
-        offset=np.array(columns.offset, dtype=np.int64)[kept],
-        stratum=np.array(columns.stratum, dtype=np.int32)[kept],
-        cluster=np.array(columns.cluster, dtype=np.int64)[kept],
+        folder=folder.astype(np.int32)[kept],
+        offset=_column([part.offset for part in columns], np.int64)[kept],
+        stratum=np.concatenate([np.zeros(0, dtype=np.int32), *stratum])[kept],
+        cluster=_column([part.cluster for part in columns], np.int64)[kept],
         strata=list(strata),
-        templates={task: len(found) for task, found in seen_templates.items()},
+        templates={task: len(found) for task, found in templates.items()},
         repeats=len(content) - len(kept),
-        faulty=faulty,
-        faults=faults,
+        faulty=sum(part.faulty for part in columns),
+        faults=faults[:SHOWN_FAULTS],
     )
+
+
+def _column(parts: Sequence[array[int]], kind: type[np.int64]) -> NDArray[np.int64]:
+    return np.concatenate([np.zeros(0, dtype=kind), *(np.array(part, dtype=kind) for part in parts)])
 
 
 def read_line(folder: Path, offset: int) -> bytes:
@@ -134,45 +212,36 @@ def read_line(folder: Path, offset: int) -> bytes:
         return file.readline(MAX_LINE_BYTES + 1)
 
 
-def _objects(folder: Path, progress: Progress) -> Iterator[tuple[int, dict[str, Any] | str]]:
-    """Offset of each line with its object, or with what is wrong with it."""
-    path = folder / MANIFEST_NAME
-    if not path.is_file():
-        raise UserError(f"{folder}: there is no {MANIFEST_NAME} in it; give data folders (docs/data.md)")
-    with path.open("rb") as file:
-        offset = number = told = 0
-        while line := file.readline(MAX_LINE_BYTES + 1):
+def _objects(part: _Part) -> Iterator[tuple[int, int, dict[str, Any] | str]]:
+    """Number within the part, from 1, and offset of each line, with its object or what is wrong with it."""
+    with (part.folder / MANIFEST_NAME).open("rb") as file:
+        file.seek(part.start)
+        offset, number = part.start, 0
+        while offset < part.end and (line := file.readline()):
             number += 1
             if len(line) > MAX_LINE_BYTES:
-                yield offset, f"{path} line {number}: longer than {MAX_LINE_BYTES} bytes"
-                while line and not line.endswith(b"\n"):
-                    offset += len(line)
-                    line = file.readline(MAX_LINE_BYTES)
-            elif line.strip():
-                yield offset, _parsed(line, path, number)
+                yield number, offset, f": longer than {MAX_LINE_BYTES} bytes"
+            else:
+                yield number, offset, _parsed(line) if line.strip() else {}
             offset += len(line)
-            if offset - told >= _REPORT_EVERY:
-                progress(offset - told)
-                told = offset
-        progress(offset - told)
 
 
-def _parsed(line: bytes, path: Path, number: int) -> dict[str, Any] | str:
+def _parsed(line: bytes) -> dict[str, Any] | str:
     try:
         value = orjson.loads(line)
     except orjson.JSONDecodeError as error:
-        return f"{path} line {number}: not JSON ({error})"
+        return f": not JSON ({error})"
     if not isinstance(value, dict):
-        return f"{path} line {number}: must be a JSON object"
+        return ": must be a JSON object"
     for name in ("id", "task"):
         if not isinstance(value.get(name), str) or not value[name]:
-            return f"{path} line {number}, field {name}: must be a text that is not empty, got {value.get(name)!r:.80}"
+            return f", field {name}: must be a text that is not empty, got {value.get(name)!r:.80}"
     types = (("prompt", str), ("media", list), ("slices", dict), ("context", dict))
     for name, kind in types:
         if value.get(name) is not None and not isinstance(value[name], kind):
-            return f"{path} line {number}, field {name}: must be {kind.__name__}, got {value[name]!r:.80}"
+            return f", field {name}: must be {kind.__name__}, got {value[name]!r:.80}"
     if "reference" not in value:
-        return f"{path} line {number}, field reference: missing; every sample needs it"
+        return ", field reference: missing; every sample needs it"
     return value
 
 

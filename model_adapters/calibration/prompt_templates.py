@@ -18,9 +18,9 @@ MOST_TEMPLATES = 64
 GAP = "…"
 _SUPPORTS = (0.05, 0.1, 0.2, 0.4, 0.8)
 _KEPT = 2_000
-_TOKEN = re.compile(r"[一-鿿぀-ヿ가-힯]|[^\W\d_]+|\d+|[^\w\s]")
-_LONGEST = 2_000
-"""Characters of a prompt that are looked at: an instruction is no longer, what follows is material."""
+_TOKEN = re.compile(r"[A-Za-z]+|[一-鿿぀-ヿ가-힯]|\d+|[^\W\d_]+|[^\w\s]")
+_HEAD, _TAIL = 240, 160
+"""Characters of a long prompt that are looked at: instructions stand before and after the material."""
 
 
 @dataclass
@@ -45,6 +45,12 @@ class TemplateMiner:
             self.kept[task] = {key: prompts[key] for key in heapq.nsmallest(_KEPT, prompts)}
             self._limits[task] = max(self.kept[task])
 
+    def merge(self, other: TemplateMiner) -> None:
+        """Take note of all that another one noted."""
+        for task, prompts in other.kept.items():
+            for prompt in prompts.values():
+                self.add(task, prompt)
+
     def templates(self) -> Templates:
         """What was learnt."""
         words: dict[str, frozenset[str] | None] = {}
@@ -67,11 +73,15 @@ class Templates:
     def of(self, task: str, prompt: str) -> str:
         """The template of a prompt: the prompt itself, or its recurring words with gaps between them."""
         words = self.words.get(task)
-        return prompt[:_LONGEST] if words is None else _masked(prompt, words)
+        return _ends(prompt) if words is None else _masked(prompt, words)
+
+
+def _ends(text: str) -> str:
+    return text if len(text) <= _HEAD + _TAIL else text[:_HEAD] + text[-_TAIL:]
 
 
 def _frequent_words(texts: list[str]) -> frozenset[str]:
-    found = Counter(word for text in texts for word in set(_TOKEN.findall(text[:_LONGEST])))
+    found = Counter(word for text in texts for word in set(_TOKEN.findall(_ends(text))))
     for support in _SUPPORTS:
         words = frozenset(word for word, count in found.items() if count >= support * len(texts))
         if len({_masked(text, words) for text in texts}) <= MOST_TEMPLATES:
@@ -81,7 +91,7 @@ def _frequent_words(texts: list[str]) -> frozenset[str]:
 
 def _masked(text: str, words: frozenset[str]) -> str:
     parts: list[str] = []
-    for word in _TOKEN.findall(text[:_LONGEST]):
+    for word in _TOKEN.findall(_ends(text)):
         if word in words and not word.isdigit():
             parts.append(word)
         elif not parts or parts[-1] != GAP:

@@ -37,12 +37,14 @@ class CalibrationRecord(_Section):
     """The samples that calibrated.
 
     Attributes:
-        source: As in the recipe.
-        side: Side of the composer; always `train`.
-        first_seed: Seed of the first sample.
+        source: As in the recipe; `folder` for one that `tlive calibrate` made.
+        side: Side of the composer: `train`; `pool` for a folder, whose report says what was kept out of it.
+        first_seed: Seed of the first sample; 0 for a folder.
         samples: Number of samples, with consecutive seeds.
         tokens: Tokens of all samples, those of images included.
         fingerprint: sha256 over seeds, prompts, answers and pixels.
+        folder_fingerprint: `fingerprint` of the folder's `calibration.json`.
+        left_out: Samples of the folder that were not used, by kind; see `calibration.folder_samples`.
     """
 
     source: str
@@ -51,6 +53,8 @@ class CalibrationRecord(_Section):
     samples: int
     tokens: int
     fingerprint: Sha256
+    folder_fingerprint: Sha256 | None = None
+    left_out: dict[str, int] = Field(default_factory=dict)
 
 
 class MeasuredError(_Section):

@@ -21,6 +21,11 @@ def quantization_table(record: QuantizationRecord) -> Table:
         table.add_row("group size", str(record.resolved_group_size))
     if record.calibration is None:
         table.add_row("calibrated on", "nothing")
+    elif record.calibration.source == "folder":
+        calibration = record.calibration
+        table.add_row(
+            "calibrated on", f"{calibration.samples} samples of a calibration folder, {calibration.tokens} tokens"
+        )
     else:
         calibration = record.calibration
         last = calibration.first_seed + calibration.samples - 1

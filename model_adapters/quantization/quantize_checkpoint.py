@@ -18,12 +18,14 @@ from tliveomni_eval.evals.errors import UserError
 from tliveomni_eval.evals.logs.checkpoint_fingerprint import fingerprint_checkpoint
 from tliveomni_eval.model_adapters.quantization.block_error import compare_probes, probe
 from tliveomni_eval.model_adapters.quantization.calibration import (
+    CALIBRATION_REPORT,
     SIDE,
     CalibrationSample,
     calibration_seeds,
     compose_samples,
     encode_sample,
     fingerprint_samples,
+    folder_samples,
     probe_seeds,
 )
 from tliveomni_eval.model_adapters.quantization.model_parts import part_of
@@ -46,7 +48,12 @@ _WRITTEN_HERE = ("config.json", "model.safetensors.index.json", RECORD_FILE)
 
 
 def quantize_checkpoint(
-    source: Path, recipe: Recipe, out: Path, announce: Announce = print, probe_samples: int = 16
+    source: Path,
+    recipe: Recipe,
+    out: Path,
+    announce: Announce = print,
+    probe_samples: int = 16,
+    calibration_folder: Path | None = None,
 ) -> QuantizationRecord:
     """Quantizes a checkpoint.
 
@@ -58,6 +65,7 @@ def quantize_checkpoint(
         out: Folder to write.
         announce: Told each step in a short sentence.
         probe_samples: Samples on which the error is measured; 0 measures none.
+        calibration_folder: Folder of `tlive calibrate` to calibrate on, in place of the recipe's own samples.
 
     Returns:
         What was written to `quantization.json`.
@@ -91,7 +99,7 @@ def quantize_checkpoint(
     encoded_probes = [encode_sample(sample, processor) for sample in _composed(probes, "probe samples")]
     before = probe(model, encoded_probes) if encoded_probes else None
 
-    calibration, encoded = _calibrate(recipe, processor)
+    calibration, encoded = _calibrate(recipe, processor, calibration_folder, announce)
     arguments: dict[str, Any] = {"model": model, "processor": processor, "recipe": build_modifiers(recipe, linears)}
     if encoded:
         loader = DataLoader(encoded, batch_size=1, collate_fn=_only_item)
@@ -147,10 +155,16 @@ def _check_folders(source: Path, out: Path) -> None:
     out.parent.mkdir(parents=True, exist_ok=True)
 
 
-def _calibrate(recipe: Recipe, processor: Any) -> tuple[CalibrationRecord | None, list[Any]]:
+def _calibrate(
+    recipe: Recipe, processor: Any, folder: Path | None, announce: Announce
+) -> tuple[CalibrationRecord | None, list[Any]]:
     settings = recipe.calibration
     if settings is None:
+        if folder is not None:
+            raise UserError(f"recipe {recipe.name!r} looks at no data: leave --calibration out")
         return None, []
+    if folder is not None:
+        return _calibrate_on_folder(processor, folder, announce)
     samples = list(_composed(calibration_seeds(settings), "calibration samples"))
     encoded = [encode_sample(sample, processor)[0] for sample in samples]
     record = CalibrationRecord(
@@ -160,6 +174,25 @@ def _calibrate(recipe: Recipe, processor: Any) -> tuple[CalibrationRecord | None
         samples=settings.samples,
         tokens=sum(int(inputs["input_ids"].numel()) for inputs in encoded),
         fingerprint=fingerprint_samples(samples),
+    )
+    return record, encoded
+
+
+def _calibrate_on_folder(processor: Any, folder: Path, announce: Announce) -> tuple[CalibrationRecord, list[Any]]:
+    samples, left_out = folder_samples(folder)
+    if left_out:
+        kinds = ", ".join(f"{count} of {kind}" for kind, count in sorted(left_out.items()))
+        announce(f"{folder}: samples left out, because calibration runs on samples with images alone: {kinds}")
+    encoded = [encode_sample(sample, processor)[0] for sample in samples]
+    record = CalibrationRecord(
+        source="folder",
+        side="pool",
+        first_seed=0,
+        samples=len(samples),
+        tokens=sum(int(inputs["input_ids"].numel()) for inputs in encoded),
+        fingerprint=fingerprint_samples(samples),
+        folder_fingerprint=json.loads((folder / CALIBRATION_REPORT).read_text(encoding="utf-8"))["fingerprint"],
+        left_out=left_out,
     )
     return record, encoded
 

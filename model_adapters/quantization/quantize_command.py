@@ -17,6 +17,13 @@ from tliveomni_eval.evals.errors import UserError
 @click.option("--recipe", "recipe_name", metavar="NAME|FILE", help="Recipe of the package, or a YAML file.")
 @click.option("--out", type=click.Path(path_type=Path), metavar="FOLDER", help="Where the quantized checkpoint goes.")
 @click.option("--include", "include", multiple=True, metavar="PART", help="Quantize this part of the model too.")
+@click.option(
+    "--calibration",
+    "calibration_folder",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Calibrate on a folder of `tlive calibrate` instead of the recipe's samples.",
+)
 @click.option("--samples", type=click.IntRange(min=1), help="Calibration samples instead of the recipe's number.")
 @click.option("--first-seed", type=click.IntRange(min=0), help="First calibration seed instead of the recipe's.")
 @click.option("--probe-samples", type=click.IntRange(min=0), default=16, show_default=True, help="Measure on so many.")
@@ -27,6 +34,7 @@ def command(
     recipe_name: str | None,
     out: Path | None,
     include: tuple[str, ...],
+    calibration_folder: Path | None,
     samples: int | None,
     first_seed: int | None,
     probe_samples: int,
@@ -58,7 +66,12 @@ def command(
 
     _quiet_llm_compressor()
     record = quantize_checkpoint(
-        model, recipe, out, announce=lambda step: click.echo(step, err=True), probe_samples=probe_samples
+        model,
+        recipe,
+        out,
+        announce=lambda step: click.echo(step, err=True),
+        probe_samples=probe_samples,
+        calibration_folder=calibration_folder,
     )
     if as_json:
         click.echo(record.model_dump_json(indent=2))

@@ -65,7 +65,8 @@ def main() -> int:
         seconds = time.perf_counter() - start
         memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
     print(
-        f"{given.lines:,} lines: {seconds:.1f} s of {LIMIT_S:.0f}, {memory / 2**30:.2f} GiB of {LIMIT_BYTES / 2**30:.0f}"
+        f"{given.lines:,} lines: {seconds:.1f} s of {LIMIT_S:.0f}, "
+        f"{memory / 2**30:.2f} GiB of {LIMIT_BYTES / 2**30:.0f}"
     )
     return 0 if done.returncode == 0 and seconds < LIMIT_S and memory < LIMIT_BYTES else 1
 

@@ -1,0 +1,1 @@
+"""Serving figures: workloads, load, and what is measured of them."""
