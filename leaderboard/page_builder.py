@@ -9,6 +9,7 @@ from importlib.metadata import version
 
 from tliveomni_eval.evals.gate.verdict import GateReport
 from tliveomni_eval.evals.logs.task_log import TaskLog
+from tliveomni_eval.leaderboard.canary_tables import canary_tables
 from tliveomni_eval.leaderboard.page_data import PageOverview, TaskCard
 from tliveomni_eval.leaderboard.paired_samples import PairedSamples, pair_samples
 from tliveomni_eval.leaderboard.parity_tables import parity_tables
@@ -81,6 +82,9 @@ def build_overview(
         standings=ranked,
         recommendations=recommendations(baseline, candidates, ranked),
         noise_run=noise.name if noise else "",
+        canaries=canary_tables(
+            [(key, run.run_info) for key, run in zip(keys, (comparison.baseline, *comparison.candidates), strict=True)]
+        ),
         parity=[table for key, one in zip(keys, evidence, strict=True) for table in parity_tables(key, one.parity)],
         media_note=media_note,
         notes=[f"allowed: {message}" for message in dict.fromkeys(allowed)],

@@ -113,7 +113,9 @@ def create_app(
 
     @app.get("/api/running")
     def running() -> list[dict[str, object]]:
-        return [run.as_json() for run in running_evaluations(watched, time.time())] if watched is not None else []
+        if watched is None:
+            return []
+        return [run.as_json() for run in running_evaluations(watched, time.time(), store.task_sizes())]
 
     @app.get("/api/history")
     def history(task: _Name, attribute: _Name | None = None, value: _Name | None = None) -> list[dict[str, object]]:

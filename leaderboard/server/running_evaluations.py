@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import sqlite3
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from urllib.parse import quote
@@ -23,7 +25,7 @@ class RunningEvaluation:
         tasks: Its tasks.
         started: ISO 8601 time.
         answered: Answers in its journal; None where it keeps none.
-        total: Answers it will have, where its tasks are limited to a number of samples; None where that is unknown.
+        total: Answers it will have; None where neither a limit nor an earlier run of its tasks says how many.
         idle_s: Seconds since the last answer; None without one.
     """
 
@@ -39,12 +41,13 @@ class RunningEvaluation:
         return asdict(self)
 
 
-def running_evaluations(folder: Path, now: float) -> list[RunningEvaluation]:
+def running_evaluations(folder: Path, now: float, sizes: Mapping[str, int]) -> list[RunningEvaluation]:
     """Runs without an end among the folders in `folder` and the folders in those, newest first.
 
     Args:
         folder: A folder of runs.
         now: Seconds since 1970.
+        sizes: Samples of the tasks that are known from earlier runs.
     """
     found = []
     for path in [*folder.glob(f"*/{RUN_INFO_NAME}"), *folder.glob(f"*/*/{RUN_INFO_NAME}")]:
@@ -54,10 +57,24 @@ def running_evaluations(folder: Path, now: float) -> list[RunningEvaluation]:
             continue  # Half a run folder is nothing to show yet.
         if info.exit_status is None:
             answered, last = _answered(path.with_name(_JOURNAL_NAME))
-            total = int(info.limit) * len(info.tasks) if info.limit is not None and info.limit >= 1 else None
+            total = _total(info.tasks, info.limit, sizes)
             idle = max(0.0, now - last) if last else None
             found.append(RunningEvaluation(info.name, info.tasks, info.start.isoformat(), answered, total, idle))
     return sorted(found, key=lambda run: run.started, reverse=True)[:_MOST_SHOWN]
+
+
+def _total(tasks: Sequence[str], limit: float | None, sizes: Mapping[str, int]) -> int | None:
+    """Answers of a run: as many as its tasks have samples, at most `limit` each; a limit below 1 is a share of them."""
+    total = 0
+    for task in tasks:
+        size = sizes.get(task)
+        if limit is not None and limit >= 1:
+            total += int(limit) if size is None else min(int(limit), size)
+        elif size is None:
+            return None
+        else:
+            total += size if limit is None else math.ceil(limit * size)
+    return total
 
 
 def _answered(journal: Path) -> tuple[int | None, float | None]:

@@ -12,11 +12,12 @@ from tliveomni_eval.leaderboard.store.store_command import store_option
 @store_option
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", default=8642, show_default=True, type=click.IntRange(0, 65535))
-@click.option("--watch", type=click.Path(path_type=Path), help="A folder of runs whose running evaluations are shown.")
+@click.option("--watch", default="runs", show_default=True, type=click.Path(path_type=Path),
+              help="A folder of runs, or of folders of them, whose running evaluations are shown.")  # fmt: skip
 @click.option("--token", envvar="TLIVE_TOKEN", show_envvar=True,
               help="What every request must carry, at least 16 characters. Others of this machine read a command line: "
               "better in the environment. Without it, nobody is asked who they are.")  # fmt: skip
-def command(folder: Path, host: str, port: int, watch: Path | None, token: str | None) -> None:
+def command(folder: Path, host: str, port: int, watch: Path, token: str | None) -> None:
     """Serve the release matrix, history and every sample of the runs in a store."""
     import threading
 

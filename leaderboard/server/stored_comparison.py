@@ -17,6 +17,7 @@ from threading import Event, Lock
 from tliveomni_eval.evals.errors import UserError
 from tliveomni_eval.evals.gate.comparability import run_differences, task_differences
 from tliveomni_eval.evals.gate.gate import gate_candidates
+from tliveomni_eval.evals.gate.run_trust import input_differences, trust_problems
 from tliveomni_eval.evals.logs.run_folder import Run
 from tliveomni_eval.leaderboard.page_builder import Comparison, build_overview, pair_tasks
 from tliveomni_eval.leaderboard.page_data import PAGE_FORMAT
@@ -169,7 +170,8 @@ class StoredComparisons:
         again = [run.run_id for run in known if run.checkpoint == checkpoint and run.run_id not in shown]
         for run_id in again[:_MOST_NOISE_RUNS_TRIED]:
             run = self._store.read(run_id)
-            if not run.tasks.keys() >= baseline.tasks.keys() or run_differences(baseline, run):
+            differing = [*run_differences(baseline, run), *input_differences(baseline, run)]
+            if differing or trust_problems("run", run) or not run.tasks.keys() >= baseline.tasks.keys():
                 continue
             if not any(task_differences(task, baseline, run) for task in baseline.tasks):
                 return run

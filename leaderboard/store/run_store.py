@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import shutil
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
 from tliveomni_eval.evals.errors import unknown_name_message
+from tliveomni_eval.evals.logs.log_error import LogError
 from tliveomni_eval.evals.logs.run_folder import Run, read_run
 from tliveomni_eval.evals.logs.run_info import RUN_INFO_NAME, read_run_info
 from tliveomni_eval.leaderboard.evidence import EVIDENCE_NAMES, Evidence
 from tliveomni_eval.leaderboard.store.catalogue import open_catalogue, rows
-from tliveomni_eval.leaderboard.store.catalogue_rows import insert_rows, read_rows
+from tliveomni_eval.leaderboard.store.catalogue_rows import RunRows, insert_rows, read_rows
 from tliveomni_eval.leaderboard.store.run_writer import write_run
 from tliveomni_eval.leaderboard.store.sample_table import read_sample_table
 from tliveomni_eval.leaderboard.store.store_error import StoreError
@@ -21,6 +23,25 @@ from tliveomni_eval.leaderboard.store.stored_evidence import evidence_files, kee
 from tliveomni_eval.leaderboard.store.stored_run import StoredRunFacts, content_id, read_facts
 
 _SHORTEST_ID = 4
+_MOST_PENDING = 32
+"""Runs that are put into the catalogue in one transaction: opening it takes longer than inserting a run."""
+
+
+@dataclass(frozen=True, slots=True)
+class AddedRun:
+    """What became of one of several runs.
+
+    Attributes:
+        path: Its folder.
+        run_id: Its id in the store; None where it was refused.
+        is_new: Whether it was not there before.
+        problem: Why it was refused; empty otherwise.
+    """
+
+    path: Path
+    run_id: str | None
+    is_new: bool
+    problem: str = ""
 
 
 class RunStore:
@@ -55,29 +76,41 @@ class RunStore:
             LogError: If the run did not finish or cannot be read.
             StoreError: If the store cannot be written.
         """
-        run = read_run(path)
-        run_id = content_id(run)
-        final = self.folder / "runs" / run_id
-        self._keep_evidence(run, path)
-        if final.exists() and self._has(run_id):
-            return run_id, False
-        unfinished = self.folder / "runs" / f".{run_id}-{uuid.uuid4().hex}"
-        try:
-            unfinished.mkdir()
-            write_run(run, path, unfinished, self.folder, media_roots)
+        run_id, pending = self._add_files(path, media_roots)
+        if pending is not None:
+            self._insert([pending])
+        return run_id, pending is not None
+
+    def add_all(self, paths: Iterable[Path], media_roots: Sequence[Path] = ()) -> Iterator[AddedRun]:
+        """Adds runs, many at a time in one transaction; a run that cannot be read keeps none of the others out.
+
+        Args:
+            paths: Their folders.
+            media_roots: Further folders whose media may be shown.
+
+        Yields:
+            One result a run, in order, once the run is in the catalogue.
+
+        Raises:
+            StoreError: If the store cannot be written.
+        """
+        results: list[AddedRun] = []
+        pending: list[RunRows] = []
+        for path in paths:
             try:
-                unfinished.rename(final)
-            except OSError:
-                if not final.exists():  # Otherwise another writer was first, with the same content.
-                    raise
-        except OSError as error:
-            raise StoreError(f"{self.folder}: cannot be written: {error.strerror}") from error
-        finally:
-            shutil.rmtree(unfinished, ignore_errors=True)
-        rows_of_run = read_rows(final)
-        with open_catalogue(self.folder) as catalogue:
-            insert_rows(catalogue, rows_of_run)
-        return run_id, True
+                run_id, rows_of_run = self._add_files(path, media_roots)
+            except LogError as error:
+                results.append(AddedRun(path, None, False, str(error)))
+                continue
+            results.append(AddedRun(path, run_id, rows_of_run is not None))
+            pending += [rows_of_run] if rows_of_run is not None else []
+            if len(pending) == _MOST_PENDING:
+                self._insert(pending)
+                yield from results
+                results, pending = [], []
+        if pending:
+            self._insert(pending)
+        yield from results
 
     def runs(self) -> list[StoredRunFacts]:
         """All runs, newest first."""
@@ -85,6 +118,12 @@ class RunStore:
                    samples, folder FROM runs ORDER BY coalesce(started, added) DESC, name"""
         with open_catalogue(self.folder) as catalogue:
             return [StoredRunFacts(**row) for row in rows(catalogue, query)]
+
+    def task_sizes(self) -> dict[str, int]:
+        """The most samples that a run of each task had."""
+        query = "SELECT task, max(n) AS n FROM results WHERE headline AND attribute IS NULL GROUP BY task"
+        with open_catalogue(self.folder) as catalogue:
+            return {row["task"]: row["n"] for row in rows(catalogue, query)}
 
     def find(self, name: str) -> StoredRunFacts:
         """The run of an id, the beginning of one, or a name; of several with one name, the newest.
@@ -196,6 +235,34 @@ class RunStore:
         path = self.folder / "runs" / run_id / RUN_INFO_NAME
         fingerprint = read_run_info(path).checkpoint.fingerprint if path.exists() else None
         return [file.name for file in evidence_files(self.folder, fingerprint)]
+
+    def _add_files(self, path: Path, media_roots: Sequence[Path]) -> tuple[str, RunRows | None]:
+        """Writes the folder of a run in the store; what belongs into the catalogue, or None where all is there."""
+        run = read_run(path)
+        run_id = content_id(run)
+        final = self.folder / "runs" / run_id
+        self._keep_evidence(run, path)
+        if final.exists() and self._has(run_id):
+            return run_id, None
+        unfinished = self.folder / "runs" / f".{run_id}-{uuid.uuid4().hex}"
+        try:
+            unfinished.mkdir()
+            write_run(run, path, unfinished, self.folder, media_roots)
+            try:
+                unfinished.rename(final)
+            except OSError:
+                if not final.exists():  # Otherwise another writer was first, with the same content.
+                    raise
+        except OSError as error:
+            raise StoreError(f"{self.folder}: cannot be written: {error.strerror}") from error
+        finally:
+            shutil.rmtree(unfinished, ignore_errors=True)
+        return run_id, read_rows(final)
+
+    def _insert(self, runs: Sequence[RunRows]) -> None:
+        with open_catalogue(self.folder) as catalogue:
+            for rows_of_run in runs:
+                insert_rows(catalogue, rows_of_run)
 
     def _keep_evidence(self, run: Run, path: Path) -> None:
         fingerprint = run.run_info.checkpoint.fingerprint if run.run_info else None

@@ -31,23 +31,20 @@ def command() -> None:
 @store_option
 def add(runs: tuple[Path, ...], roots: tuple[Path, ...], folder: Path) -> None:
     """Add runs; a run that is there already is not added again. A folder of runs stands for the runs in it."""
-    from tliveomni_eval.evals.logs.log_error import LogError
     from tliveomni_eval.leaderboard.reported_runs import run_folders
     from tliveomni_eval.leaderboard.store.run_store import RunStore
     from tliveomni_eval.leaderboard.store.store_error import StoreError
 
-    store = RunStore(folder)
-    refused = []
-    for path in run_folders(runs):
-        try:
-            run_id, is_new = store.add(path, roots)
-        except LogError as error:
-            refused.append(str(error))
-            click.echo(f"refused  {error}", err=True)
+    folders = run_folders(runs)
+    refused = 0
+    for added in RunStore(folder).add_all(folders, roots):
+        if added.problem:
+            refused += 1
+            click.echo(f"refused  {added.problem}", err=True)
         else:
-            click.echo(f"{'added   ' if is_new else 'known   '} {run_id}  {path}")
+            click.echo(f"{'added   ' if added.is_new else 'known   '} {added.run_id}  {added.path}")
     if refused:
-        raise StoreError(f"{len(refused)} of {len(run_folders(runs))} runs were not added")
+        raise StoreError(f"{refused} of {len(folders)} runs were not added")
 
 
 @command.command("attach")

@@ -63,7 +63,7 @@ def measure(folder: Path, runs: int, size: int, logs: int) -> dict[str, float]:
         figures[name] = time.perf_counter() - began
         print(f"{name:34}{figures[name]:10.3f} s", flush=True)
 
-    timed("ingest", lambda: ingest(store, paths))
+    timed("ingest", lambda: list(store.add_all(paths)))
     figures |= {"runs a second": runs / figures["ingest"], "samples a second": runs * size / figures["ingest"]}
     print(f"{'':34}{figures['runs a second']:10.1f} runs/s, {figures['samples a second']:,.0f} samples/s")
     timed("matrix query, store", lambda: matrix_of_store(store))
@@ -115,17 +115,14 @@ def write_runs(folder: Path, runs: int, size: int, logs: int) -> list[Path]:
     return paths
 
 
-def ingest(store: RunStore, paths: list[Path]) -> None:
-    for path in paths:
-        store.add(path)
-
-
-def matrix_of_store(store: RunStore) -> int:
+def matrix_of_store(store: RunStore) -> dict[tuple[str, str, str], float]:
+    """Run, attribute and value to the rate, from the catalogue; both names are empty for the whole task."""
     with open_catalogue(store.folder) as catalogue:
-        return len(rows(catalogue, MATRIX_QUERY))
+        found = rows(catalogue, MATRIX_QUERY)
+    return {(row["run_id"], row["attribute"] or "", row["value"] or ""): row["rate"] for row in found}
 
 
-def matrix_of_logs(folder: Path) -> int:
+def matrix_of_logs(folder: Path) -> dict[tuple[str, str, str], float]:
     """The same numbers from the logs themselves."""
     sums: dict[tuple[str, str, str], list[float]] = defaultdict(lambda: [0.0, 0.0])
     for log in folder.rglob("*_samples_live_ocr.jsonl"):
@@ -137,7 +134,7 @@ def matrix_of_logs(folder: Path) -> int:
                     entry = sums[str(log), attribute, value]
                     entry[0] += counts["num"]
                     entry[1] += counts["den"]
-    return len(sums)
+    return {place: num / den for place, (num, den) in sums.items() if den > 0}
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ DATE = "20261130_120000"
 PROMPTS = {"zh": "读出图中的价格标签,只回答文字。", "en": "Read the tag in the image. Answer with its text only."}
 ATTRIBUTES = {
     "lang": ("zh", "en"),
-    "text_px": ("10-13", "14-19", "20-29", "30-48"),
+    "text_px": ("12-16", "17-24", "25-32", "33-48"),
     "field": ("price", "sku", "name", "promo"),
     "quality": ("clean", "jpeg", "blur"),
 }
@@ -65,11 +65,11 @@ def with_noise(share: float) -> Answer:
 
 
 def planted_regression(base: Answer) -> Answer:
-    """The regression of the acceptance test: one digit wrong in small prices (`text_px=10-13`, `field=price`)."""
+    """The regression of the acceptance test: one digit wrong in small prices (`text_px=12-16`, `field=price`)."""
 
     def answer(sample: SyntheticSample, rng: random.Random) -> str:
         said = base(sample, rng)
-        if sample.slices["text_px"] == "10-13" and sample.slices["field"] == "price" and rng.random() < 0.7:
+        if sample.slices["text_px"] == "12-16" and sample.slices["field"] == "price" and rng.random() < 0.7:
             return one_digit_wrong(sample)
         return said
 
@@ -82,7 +82,7 @@ def careless(base: Answer) -> Answer:
     def answer(sample: SyntheticSample, rng: random.Random) -> str:
         said = base(sample, rng)
         fate = rng.random()
-        hard = 0.5 if sample.slices["text_px"] == "10-13" else 0.18
+        hard = 0.5 if sample.slices["text_px"] == "12-16" else 0.18
         if fate < hard * 0.6:
             return one_digit_wrong(sample)
         if fate < hard * 0.75:

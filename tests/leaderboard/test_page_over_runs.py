@@ -54,7 +54,7 @@ def test_results_stand_beside_what_differs_in_the_environment(open_page: Opener,
     expect(page.locator("table.environment")).to_contain_text("compressed-tensors")
     results = page.locator(".results tbody tr")
     expect(results.first).to_contain_text("live_ocr")
-    expect(page.locator(".results")).to_contain_text("text_px=10-13")
+    expect(page.locator(".results")).to_contain_text("text_px=12-16")
     page.locator(".results td.differs a").first.click()
     expect(page.locator(".sample-list")).to_be_visible()
 

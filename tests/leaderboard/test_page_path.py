@@ -22,16 +22,16 @@ def test_planted_regression_is_found_in_three_clicks(open_page: Opener, report) 
     card = page.locator("article.card", has=page.get_by_role("link", name="w4a16", exact=True))
     clicks = 0
     worst = card.locator(".worst a")
-    assert worst.inner_text() in ("field=price", "text_px=10-13")
+    assert worst.inner_text() in ("field=price", "text_px=12-16")
     worst.click()
     clicks += 1
-    expect(page.locator("h1")).to_contain_text("price" if "price" in page.url else "10-13")
+    expect(page.locator("h1")).to_contain_text("price" if "price" in page.url else "12-16")
     confusions = page.locator(".confusions tbody tr").first
     expect(confusions.locator("kbd").first).to_have_text("8")
     expect(confusions.locator("kbd").nth(1)).to_have_text("0")
     page.locator(".sample-list tbody a").first.click()
     clicks += 1
-    expect(page.locator(".tags")).to_contain_text("10-13")
+    expect(page.locator(".tags")).to_contain_text("12-16")
     expect(page.locator(".tags")).to_contain_text("price")
     broken = page.locator("article.answer.broke", has_text="w4a16")
     expect(broken.locator("ins")).to_have_count(1)
@@ -43,8 +43,8 @@ def test_planted_regression_is_found_in_three_clicks(open_page: Opener, report) 
 
 def test_matrix_to_sample_and_back(open_page: Opener, report) -> None:
     page = open_page(report)
-    page.get_by_role("link", name="w4a16, live_ocr text_px=10-13").click()
-    expect(page.locator("h1")).to_contain_text("10-13")
+    page.get_by_role("link", name="w4a16, live_ocr text_px=12-16").click()
+    expect(page.locator("h1")).to_contain_text("12-16")
     where = page.locator(".panel", has_text="Where in this slice")
     expect(where.locator("th").first).to_have_text("field=price")
     where.get_by_role("link", name="field=price").click()

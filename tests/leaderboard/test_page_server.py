@@ -60,7 +60,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Path:
     journal = sqlite3.connect(begun / "journal.sqlite")
     journal.execute("CREATE TABLE responses (key TEXT, written_at REAL)")
     hour_ago = time.time() - 3600
-    journal.executemany("INSERT INTO responses VALUES (?, ?)", [[str(number), hour_ago] for number in range(417)])
+    journal.executemany("INSERT INTO responses VALUES (?, ?)", [[str(number), hour_ago] for number in range(117)])
     journal.commit()
     journal.close()
     return folder
@@ -124,9 +124,9 @@ def test_any_two_runs_can_be_compared(open_page: Opener, address: str, store: Ru
 
 def test_running_evaluations_are_shown(open_page: Opener, address: str) -> None:
     page = open_page(address)
-    expect(page.locator(".running li")).to_contain_text(["w2a16 is running: 417 / 500 answers"])
+    expect(page.locator(".running li")).to_contain_text(["w2a16 is running: 117 / 288 answers"])
     expect(page.locator(".running li")).to_contain_text(["no answer for 60 min"])
-    expect(page.locator(".running progress")).to_have_attribute("value", "417")
+    expect(page.locator(".running progress")).to_have_attribute("value", "117")
 
 
 def test_leaderboard(open_page: Opener, address: str) -> None:

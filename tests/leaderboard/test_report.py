@@ -71,12 +71,12 @@ def test_details_add_up_to_the_cell(overview: PageOverview, task: TaskPage) -> N
 def test_the_planted_regression_stands_out(overview: PageOverview, task: TaskPage) -> None:
     column = [candidate.key for candidate in overview.candidates].index("w4a16")
     breached = {(row.attribute, row.value) for row in overview.rows if row.cells[column].verdict == "BREACH"}
-    assert {("field", "price"), ("text_px", "10-13")} <= breached
-    assert not breached & {("field", "name"), ("field", "sku"), ("text_px", "30-48")}
+    assert {("field", "price"), ("text_px", "12-16")} <= breached
+    assert not breached & {("field", "name"), ("field", "sku"), ("text_px", "33-48")}
     price = next(index for index, one in enumerate(task.slices) if (one.attribute, one.value) == ("field", "price"))
     detail = next(one for one in task.details if one.slice == price and one.candidate == column)
     worst = task.slices[detail.concentration[0].slice]
-    assert (worst.attribute, worst.value) == ("text_px", "10-13")
+    assert (worst.attribute, worst.value) == ("text_px", "12-16")
     assert (detail.confusions[0].reference, detail.confusions[0].output) == ("8", "0")
 
 

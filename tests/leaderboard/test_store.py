@@ -72,6 +72,27 @@ def test_adding_twice_adds_once(runs: Path, store: RunStore) -> None:
     assert [run.run_id for run in store.runs()].count(run_id) == 1
 
 
+def test_many_runs_are_added_in_few_transactions_and_a_bad_one_keeps_none_out(tmp_path: Path) -> None:
+    data = samples(2)
+    paths = [
+        write_run(
+            tmp_path / str(number),
+            "bf16",
+            data,
+            right,
+            start=datetime(2026, 1, 1 + number % 28, number // 28, tzinfo=UTC),
+        )
+        for number in range(40)
+    ]
+    (tmp_path / "bad").mkdir()
+    store = RunStore(tmp_path / "store")
+    results = list(store.add_all([*paths[:3], tmp_path / "bad", *paths[3:], paths[0]]))
+    assert [result.path for result in results] == [*paths[:3], tmp_path / "bad", *paths[3:], paths[0]]
+    assert [result.is_new for result in results] == [True] * 3 + [False] + [True] * 37 + [False]
+    assert results[3].run_id is None and str(tmp_path / "bad") in results[3].problem
+    assert len(store.runs()) == 40
+
+
 def test_sums_in_the_catalogue_are_those_of_the_samples(runs: Path, store: RunStore) -> None:
     log = read_run(runs / "w4a16").tasks["live_ocr"]
     metric = log.metrics["field_exact"]
