@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from lmms_eval.api.instance import Instance
@@ -129,6 +130,7 @@ class TLiveOmniVLLM(ChatModel):
                 map(_engine_request, itertools.chain([first], todo)),
                 lambda request_id, response: answered(int(request_id), response),
                 self.most_in_flight,
+                together=nullcontext if self._journal is None else self._journal.together,
             )
         except RequestRefusedError as error:
             raise UserError(_refusal(requests[int(error.request_id)], error.reason)) from error
@@ -144,6 +146,7 @@ class TLiveOmniVLLM(ChatModel):
         on_response: Callable[[str, Response], None],
         at_a_time: int,
         engine: Engine | None = None,
+        together: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
         """Answer requests, watched where `hang_timeout_s` is set.
 
@@ -152,13 +155,14 @@ class TLiveOmniVLLM(ChatModel):
             on_response: Called with the id of a request and its answer.
             at_a_time: Requests inside the engine at a time.
             engine: In place of the engine: one that passes everything on to it.
+            together: Around the answers that one step completed.
         """
         engine = engine or self.llm.llm_engine
         if self.hang_timeout_s is None:
-            run_requests(engine, requests, on_response, at_a_time, refusal_errors())
+            run_requests(engine, requests, on_response, at_a_time, refusal_errors(), together=together)
             return
         with EngineWatchdog(self.hang_timeout_s) as watchdog:
-            run_requests(engine, requests, on_response, at_a_time, refusal_errors(), watchdog.beat)
+            run_requests(engine, requests, on_response, at_a_time, refusal_errors(), watchdog.beat, together)
 
     def clean(self) -> None:
         """Shut the engine down, where it was started; lmms-eval calls this once all is answered."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -84,6 +85,7 @@ def run_requests(
     max_in_flight: int,
     refusals: tuple[type[Exception], ...] = (ValueError,),
     on_step: Callable[[], object] = lambda: None,
+    together: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> None:
     """Feed requests to the engine and report each answer the moment it is complete.
 
@@ -95,6 +97,7 @@ def run_requests(
             few enough to bound the memory of their media.
         refusals: What the engine raises where it does not take a request.
         on_step: Called before each step of the engine: as long as it is, the engine lives.
+        together: Around the reports of the answers that one step completed.
 
     Raises:
         RequestRefusedError: The engine does not take a request; it is never shortened until it fits.
@@ -122,9 +125,12 @@ def run_requests(
             outputs = engine.step()
         except Exception as error:
             raise EngineDiedError(f"{type(error).__name__}: {error}") from error
-        for output in outputs:
-            if output.finished:
-                in_flight -= 1
+        finished = [output for output in outputs if output.finished]
+        if not finished:
+            continue
+        in_flight -= len(finished)
+        with together():
+            for output in finished:
                 on_response(output.request_id, _response(output))
 
 

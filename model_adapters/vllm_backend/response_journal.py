@@ -6,7 +6,8 @@ import hashlib
 import json
 import sqlite3
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -84,7 +85,7 @@ class ResponseJournal:
         return Response(*row) if row else None
 
     def write(self, key: str, task: str, document: int, response: Response) -> None:
-        """Write a response; it is durable when this returns.
+        """Write a response; it is durable when this returns, and inside `together` at the end of that.
 
         Raises:
             UserError: It could not be written, e.g. because the disk is full.
@@ -99,8 +100,27 @@ class ResponseJournal:
             response.finish_reason,
             time.time(),
         )
+        self._change("INSERT OR REPLACE INTO responses VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Let what is written inside become durable at the end, with one wait for the disk in place of one for each.
+
+        What was written is kept also where something else fails inside.
+
+        Raises:
+            UserError: It could not be written, e.g. because the disk is full.
+        """
+        self._change("BEGIN")
         try:
-            self._database.execute("INSERT OR REPLACE INTO responses VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+            yield
+        finally:
+            if self._database.in_transaction:
+                self._change("COMMIT")
+
+    def _change(self, statement: str, values: tuple[Any, ...] = ()) -> None:
+        try:
+            self._database.execute(statement, values)
         except sqlite3.Error as error:
             raise UserError(
                 f"journal {self._path}: {error}; what was completed is kept; free the disk and run again to go on"

@@ -160,6 +160,36 @@ def test_a_journal_of_an_earlier_version_goes_on(run: Path) -> None:
     assert prune_journal(path, superseded=True) == 1
 
 
+def test_what_is_written_together_is_durable_at_the_end_also_after_a_fault(tmp_path: Path) -> None:
+    path = tmp_path / "journal.sqlite"
+    with ResponseJournal(path) as journal, ResponseJournal(path) as other:
+        with journal.together():
+            journal.write(key_of(0), "t", 0, Response("a", 1, 1, "stop"))
+            journal.write(key_of(1), "t", 1, Response("b", 1, 1, "stop"))
+            assert (len(journal), len(other)) == (2, 0)
+        assert len(other) == 2
+        with pytest.raises(KeyboardInterrupt), journal.together():
+            journal.write(key_of(2), "t", 2, Response("c", 1, 1, "stop"))
+            raise KeyboardInterrupt
+        assert len(other) == 3
+        with journal.together():
+            pass
+        journal.write(key_of(3), "t", 3, Response("d", 1, 1, "stop"))
+        assert len(other) == 4
+
+
+def test_a_disk_that_fills_up_among_several_is_told_and_the_journal_stays_whole(tmp_path: Path) -> None:
+    path = tmp_path / "journal.sqlite"
+    with ResponseJournal(path) as journal:
+        journal.write(key_of(0), "t", 0, Response("a", 1, 1, "stop"))
+        journal._database.execute("PRAGMA max_page_count=4")
+        with pytest.raises(UserError, match="full"), journal.together():
+            for number in range(1, 1000):
+                journal.write(key_of(number), "t", number, Response("x" * 100, 1, 1, "stop"))
+        assert journal.find(key_of(0)) == Response("a", 1, 1, "stop")
+        assert journal._database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
 ANSWERING = """
 import sys
 from pathlib import Path

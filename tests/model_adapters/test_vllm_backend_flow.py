@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 import logging.config
 import random
+import re
 import sqlite3
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
@@ -66,6 +68,24 @@ def test_every_request_is_answered_once_and_the_engine_is_never_overfull(count: 
     assert sorted(int(name) for name, _ in answers) == list(range(count))
     assert all(response.text == f"answer {name}" for name, response in answers)
     assert engine.most_at_once <= room
+
+
+def test_the_answers_of_one_step_are_reported_together() -> None:
+    engine = FakeEngine(random.Random(3))
+    log: list[str] = []
+
+    @contextmanager
+    def together() -> Iterator[None]:
+        log.append("(")
+        yield
+        log.append(")")
+
+    requests: Iterator[Request] = (Request(str(index), None, None) for index in range(40))
+    run_requests(engine, requests, lambda name, _: log.append(name), 8, together=together)
+    text = "".join(item if item in "()" else "x" for item in log)
+    assert text.count("x") == 40
+    assert re.fullmatch(r"(\(x+\))+", text)
+    assert text.count("(") < 40
 
 
 def test_a_prompt_that_is_too_long_is_an_error_and_not_a_shorter_prompt() -> None:
