@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import faulthandler
+import signal
+import sys
+
 _MODEL = "tliveomni_eval.model_adapters.tliveomni_vllm.model:TLiveOmniForConditionalGeneration"
 
 
@@ -12,6 +16,8 @@ def register() -> None:
     Auto classes, its model to vLLM, which imports it when a checkpoint asks for it. On CPUs without AVX-512 a kernel
     for 4-bit weights is added, see `quantization.unpacking_kernel`.
     """
+    # A run whose engine hangs asks for the stacks of all its processes before it ends them.
+    faulthandler.register(signal.SIGUSR2, file=sys.__stderr__, all_threads=True)
     from tliveomni_eval.model_adapters.tliveomni.registration import register_processing
     from vllm import ModelRegistry
     from vllm.platforms import current_platform

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -22,6 +23,10 @@ LOG_NAME = "run.log"
 SPECIFICATION_NAME = "specification.json"
 GRACE_S = 60
 INTERRUPTED_STATUS = 130
+STACKS_SIGNAL = signal.SIGUSR2
+"""Makes a process of vLLM write the stacks of its threads to its log; see `vllm_plugin`."""
+
+TIME_FOR_STACKS_S = 1.0
 _MODULE = "tliveomni_eval.model_adapters.run.evaluation_process"
 
 
@@ -126,11 +131,14 @@ class FreshProcessRun:
             self._child.wait()
 
     def end_group(self) -> None:
-        """Kill what a process that died left running: an engine may have processes of its own."""
+        """Kill what a process that died left running, an engine's own processes, once they have logged their stacks."""
         pid = self._child.pid
-        if pid is not None:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(pid, signal.SIGKILL)
+        if pid is None:
+            return
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(pid, STACKS_SIGNAL)
+            time.sleep(TIME_FOR_STACKS_S)
+            os.killpg(pid, signal.SIGKILL)
 
 
 def _new_interpreter(path: Path, log_path: Path, write_end: int) -> subprocess.Popen[bytes]:

@@ -237,15 +237,16 @@ def _prepare_folder(folder: Path, fresh: bool) -> None:
 
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        if fresh:
-            with FileLock(folder / ".lock", timeout=0):
+        # The evaluation takes the lock itself, for as long as it runs; here a second one ends before it touches a file.
+        with FileLock(folder / ".lock", timeout=0):
+            if fresh:
                 for path in [*folder.glob("journal.sqlite*"), folder / "canaries.json", folder / "engine_deaths.json"]:
                     path.unlink(missing_ok=True)
         (folder / "run.log").touch()
     except Timeout:
         raise UserError(
-            f"--fresh: another process is writing {folder}, and its responses are not thrown away; wait for it, or "
-            "choose another folder with --out"
+            f"another process is writing {folder}, and nothing of it is touched; wait for it, or choose another folder "
+            "with --out"
         ) from None
     except OSError as error:
         raise UserError(f"run folder {folder}: {error.strerror}; choose another with --out") from None

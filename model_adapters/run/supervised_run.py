@@ -6,6 +6,7 @@ import signal
 import threading
 from collections.abc import Callable
 
+from tliveomni_eval.model_adapters.run.blame_row import BlameRow
 from tliveomni_eval.model_adapters.run.child_process import INTERRUPTED_STATUS, FreshProcessRun, RunOutcome
 from tliveomni_eval.model_adapters.run.oom_kills import oom_kills
 from tliveomni_eval.model_adapters.run.run_events import Event, Restarted
@@ -17,6 +18,8 @@ ENGINE_DIED_STATUS = 86
 """Exit status of an evaluation process whose engine failed."""
 
 MOST_RESTARTS = 20
+MOST_DEATHS_IN_A_ROW = 6
+"""Deaths without a single answer between them, after which it is the engine that is at fault and no sample."""
 
 
 class SupervisedRun:
@@ -37,6 +40,7 @@ class SupervisedRun:
         self._guard = threading.Lock()
         self._interrupted = False
         self._oom_kills = oom_kills()
+        self._blame = BlameRow(specification.run_folder)
         self._run = FreshProcessRun(specification, warm_server)
 
     def follow(self, on_event: Callable[[Event], None]) -> RunOutcome:
@@ -46,6 +50,13 @@ class SupervisedRun:
             reason = self._engine_death(outcome)
             with self._guard:
                 if not reason or self._interrupted:
+                    return outcome
+                if self._blame.deaths_in_a_row() >= MOST_DEATHS_IN_A_ROW:
+                    self._blame.take_back()
+                    outcome.message = (
+                        f"its engine died {MOST_DEATHS_IN_A_ROW} times without an answer in between, so it is not the "
+                        f"samples; the last time: {reason}. See {self._specification.run_folder / 'run.log'}"
+                    )
                     return outcome
                 self._run.end_group()
                 on_event(Restarted(reason=reason))

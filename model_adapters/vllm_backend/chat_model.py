@@ -126,7 +126,7 @@ class ChatModel(lmms):  # type: ignore[misc]
         keys: dict[int, str] = {}
         kinds: dict[int, frozenset[str]] = {}
         records: dict[int, tuple[Mapping[str, Any], ...]] = {}
-        suspects: list[OpenRequest] = []
+        suspects: list[int] = []
         with tqdm(total=len(requests), desc="Answering", disable=self._progress is not None, unit="sample") as bar:
 
             def complete(index: int, response: Response | None) -> None:
@@ -152,7 +152,9 @@ class ChatModel(lmms):  # type: ignore[misc]
 
             crowd = self._open_requests(requests, keys, kinds, records, suspects, complete)
             self._answer(requests, entering(crowd), answered)
-            for suspect in suspects:
+            for index in suspects:
+                decoding = decoding_from_generation_kwargs(requests[index].args[2])
+                suspect = OpenRequest(index, self.prompt(requests[index]), decoding)
                 self._answer(requests, entering([suspect]), answered)
         self._answered += [
             (requests[index], response, kinds[index]) for index, response in responses.items() if response is not None
@@ -223,7 +225,7 @@ class ChatModel(lmms):  # type: ignore[misc]
         keys: dict[int, str],
         kinds: dict[int, frozenset[str]],
         records: dict[int, tuple[Mapping[str, Any], ...]],
-        suspects: list[OpenRequest],
+        suspects: list[int],
         complete: Callable[[int, Response | None], None],
     ) -> Iterator[OpenRequest]:
         """Requests without an answer; those that were in a dying engine go to `suspects`, to be asked alone."""
@@ -254,7 +256,7 @@ class ChatModel(lmms):  # type: ignore[misc]
                 self.quarantined.append(suspect)
                 complete(index, None)
             else:
-                suspects.append(OpenRequest(index, prompt, decoding))
+                suspects.append(index)
 
     def prompt(self, request: Instance) -> ChatPrompt:
         """Render the prompt of a request and decode its media.
