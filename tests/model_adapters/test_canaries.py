@@ -294,7 +294,7 @@ def test_a_donor_holds_something_else_whatever_its_path(tmp_path: Path) -> None:
     assert content_digest([Image.new("RGB", (2, 2))]) != content_digest([Image.new("RGB", (2, 3))])
 
 
-@pytest.mark.parametrize(("samples", "wanted"), [(0, 0), (1, 1), (3, 3), (12, 4), (500, 5), (1000, 8), (10**6, 8)])
+@pytest.mark.parametrize(("samples", "wanted"), [(0, 0), (1, 1), (3, 3), (12, 4), (500, 4), (1000, 5), (10**6, 8)])
 def test_few_sentinels_for_a_small_run(samples: int, wanted: int) -> None:
     assert sentinels_wanted(samples) == wanted
 
@@ -304,9 +304,9 @@ def test_sentinels_are_spread_and_have_answers_that_can_change() -> None:
     requests = [AnsweredRequest(place, image, 1 if place % 2 else 20, place != 0) for place in range(1000)]
     chosen = choose_sentinels(requests)
     assert list(chosen) == ["image"]
-    assert len(chosen["image"]) == 8
+    assert len(chosen["image"]) == 5
     assert all(place % 2 == 0 and place for place in chosen["image"])
-    assert max(chosen["image"]) - min(chosen["image"]) > 800
+    assert max(chosen["image"]) - min(chosen["image"]) > 700
     assert choose_sentinels(requests) == chosen
     closed = choose_sentinels([AnsweredRequest(place, frozenset(), 1, True) for place in range(3)])
     assert closed == {"text": [0, 1, 2]}

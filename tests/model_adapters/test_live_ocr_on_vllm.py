@@ -80,12 +80,31 @@ def test_run_json_says_what_determined_the_run(runs: Path) -> None:
     assert bf16.limit == SAMPLES
 
 
+def test_canaries_are_silent_on_a_sound_run(runs: Path) -> None:
+    for variant in ("bf16", "w8a8"):
+        info = read_run_info(runs / variant / "run.json")
+        assert {result.name: result.status for result in info.canaries} == {
+            "modality-image": "pass",
+            "modality-audio": "not_applicable",
+            "modality-video": "not_applicable",
+            "batch-invariance": "pass",
+            "prompt-fidelity": "pass",
+            "generation-config": "pass",
+        }
+        assert "those of image too" in next(one.summary for one in info.canaries if one.name == "prompt-fidelity")
+    bf16, w8a8 = (read_run_info(runs / name / "run.json") for name in ("bf16", "w8a8"))
+    assert bf16.input_processing == w8a8.input_processing
+    assert {"chat_template", "tokenizer", "image_processor"} <= bf16.input_processing.keys()
+
+
 def test_a_second_run_takes_every_answer_from_the_journal(runs: Path, tmp_path: Path) -> None:
     shutil.copytree(runs / "bf16", tmp_path / "bf16")
     words = ["tlive", "run", "--variants", "bf16", "--limit", str(SAMPLES), "--out", tmp_path, "--json"]
     finished = call(*words, cwd=tmp_path)
     scored = json.loads(finished.stdout)[0]["scored"]
     assert (scored["answered"], scored["from_journal"]) == (0, SAMPLES)
+    first, second = (read_run_info(folder / "bf16" / "run.json") for folder in (runs, tmp_path))
+    assert second.canaries == first.canaries != []
     assert [line["filtered_resps"] for line in sample_lines(tmp_path / "bf16")] == [
         line["filtered_resps"] for line in sample_lines(runs / "bf16")
     ]
