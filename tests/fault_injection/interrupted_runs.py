@@ -42,6 +42,10 @@ class FaultError(AssertionError):
     """Something was lost, repeated or changed."""
 
 
+class CompleteError(Exception):
+    """The run was complete before it could be killed."""
+
+
 @dataclass(slots=True)
 class Tally:
     """What was done to a run.
@@ -146,7 +150,8 @@ class KilledRun:
         """Wait for a random moment, kill, and return what the journal holds then.
 
         Raises:
-            FaultError: The run ended before by itself.
+            CompleteError: The run was complete before.
+            FaultError: The run ended by itself with an error.
         """
         process = self._wait_for_a_moment(self.start())
         members = [process, *process.children(recursive=True)]
@@ -174,7 +179,9 @@ class KilledRun:
 
     def _started_again(self, status: int) -> psutil.Popen:
         """`tlive run` gives up where the evaluation was killed before it asked anything; then another is started."""
-        if status == 0 or not self._evaluation_was_killed:
+        if status == 0:
+            raise CompleteError
+        if not self._evaluation_was_killed:
             raise FaultError(f"tlive run ended by itself with status {status}; see {self._log}")
         self._evaluation_was_killed = False
         return self.start()
@@ -187,7 +194,8 @@ class KilledRun:
         """
         status = self.start().wait()
         if status != 0 and self._evaluation_was_killed:
-            status = self._started_again(status).wait()
+            # It was killed before it asked anything.
+            status = self.start().wait()
         if status != 0:
             raise FaultError(f"tlive run ended with status {status}; see {self._log}")
 
@@ -227,7 +235,11 @@ def run_under_kills(scratch: Path, kinds: list[str], limit: int, seed: int, word
     killed = KilledRun(scratch / "killed", options, chance, max(1, limit // (len(kinds) + 1)))
     kept: Rows = {}
     for number, kind in enumerate(kinds, 1):
-        rows = killed.kill(kind)
+        try:
+            rows = killed.kill(kind)
+        except CompleteError:
+            print(f"complete before kill {number}: take more samples", flush=True)
+            break
         check_kept(kept, rows)
         kept = rows
         tally.kills[kind] += 1
@@ -262,6 +274,8 @@ def main() -> int:
         tally = run_under_kills(scratch, kinds, given.limit, given.seed, [])
     except FaultError as error:
         print(f"FAULT: {error}", file=sys.stderr)
+        return 1
+    if sum(tally.kills.values()) < given.kills:
         return 1
     done = ", ".join(f"{count} of {kind}" for kind, count in tally.kills.items())
     print(
