@@ -73,6 +73,15 @@ def evidence_beside(run_folder: Path) -> list[BenchReport | ParityReport]:
     return [read_evidence(run_folder / name) for name in EVIDENCE_NAMES if (run_folder / name).is_file()]
 
 
+def _expanded(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    found = [path / name for name in EVIDENCE_NAMES if (path / name).is_file()]
+    if not found:
+        raise ReportError(f"{path}: holds neither {' nor '.join(EVIDENCE_NAMES)}")
+    return found
+
+
 def evidence_of_runs(
     folders: Sequence[Path], fingerprints: Sequence[str | None], files: Sequence[Path]
 ) -> list[Evidence]:
@@ -81,12 +90,12 @@ def evidence_of_runs(
     Args:
         folders: Run folders.
         fingerprints: Fingerprint of each run's checkpoint; None where unknown.
-        files: Files that the user named.
+        files: Files that the user named, or folders that hold them.
 
     Raises:
         UserError: If a file cannot be read, or is of no checkpoint among the runs.
     """
-    named = [(path, read_evidence(path)) for path in files]
+    named = [(path, read_evidence(path)) for file in files for path in _expanded(file)]
     for path, found in named:
         measured = fingerprint_of(found)
         if measured is None or measured not in fingerprints:

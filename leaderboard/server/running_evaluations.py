@@ -25,7 +25,7 @@ class RunningEvaluation:
         tasks: Its tasks.
         started: ISO 8601 time.
         answered: Answers in its journal; None where it keeps none.
-        total: Answers it will have; None where neither a limit nor an earlier run of its tasks says how many.
+        total: Answers it will have; None where no earlier run of its tasks says how many.
         idle_s: Seconds since the last answer; None without one.
     """
 
@@ -58,23 +58,24 @@ def running_evaluations(folder: Path, now: float, sizes: Mapping[str, int]) -> l
         if info.exit_status is None:
             answered, last = _answered(path.with_name(_JOURNAL_NAME))
             total = _total(info.tasks, info.limit, sizes)
+            if total is not None and answered is not None and answered > total:
+                total = None  # The data grew since that run.
             idle = max(0.0, now - last) if last else None
             found.append(RunningEvaluation(info.name, info.tasks, info.start.isoformat(), answered, total, idle))
     return sorted(found, key=lambda run: run.started, reverse=True)[:_MOST_SHOWN]
 
 
 def _total(tasks: Sequence[str], limit: float | None, sizes: Mapping[str, int]) -> int | None:
-    """Answers of a run: as many as its tasks have samples, at most `limit` each; a limit below 1 is a share of them."""
-    total = 0
-    for task in tasks:
-        size = sizes.get(task)
-        if limit is not None and limit >= 1:
-            total += int(limit) if size is None else min(int(limit), size)
-        elif size is None:
-            return None
-        else:
-            total += size if limit is None else math.ceil(limit * size)
-    return total
+    """Answers of a run: as many as its tasks have samples, at most `limit` each; a limit below 1 is a share of them.
+
+    A name that no earlier run had may be a group of any number of tasks.
+    """
+    known = [sizes[task] for task in tasks if task in sizes]
+    if len(known) < len(tasks):
+        return None
+    if limit is None:
+        return sum(known)
+    return sum(min(int(limit), size) if limit >= 1 else math.ceil(limit * size) for size in known)
 
 
 def _answered(journal: Path) -> tuple[int | None, float | None]:

@@ -98,6 +98,12 @@ def test_evidence_finds_its_run_by_the_checkpoint(runs: Path) -> None:
     assert all(len(row) == len(table.columns) for table in overview.parity for row in table.rows)
 
 
+def test_a_folder_stands_for_the_evidence_in_it(runs: Path, tmp_path: Path) -> None:
+    assert len(overview_of([runs / "runs"], evidence=[runs / "evidence"]).parity) == 3
+    with pytest.raises(ReportError, match="holds neither"):
+        overview_of([runs / "runs"], evidence=[tmp_path])
+
+
 def test_evidence_in_a_run_folder_is_found(runs: Path, tmp_path: Path) -> None:
     data = samples(12)
     write_run(tmp_path, "bf16", data, with_noise(0))

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 import uvicorn
+from axe_playwright_python.sync_playwright import Axe
 from fastapi.testclient import TestClient
 from playwright.sync_api import Page, expect
 from synthetic_media import write_media_release
@@ -135,6 +136,14 @@ def test_leaderboard(open_page: Opener, address: str) -> None:
     expect(table).to_have_count(2)
     expect(page.locator(".standing .plot svg").first).to_be_visible()
     expect(page.locator("h1")).to_have_text("排行榜")
+
+
+@pytest.mark.parametrize("view", ["#/history/live_ocr/field/price", "#/compare"])
+def test_no_accessibility_finding_in_what_only_the_server_shows(open_page: Opener, address: str, view: str) -> None:
+    page = open_page(address, view, lang="zh", theme="dark")
+    page.locator(".history .plot svg, form tbody tr").first.wait_for()
+    found = Axe().run(page).response["violations"]
+    assert [(one["id"], one["impact"], one["nodes"][0]["html"][:160]) for one in found] == []
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,8 @@ def begun(folder: Path, limit: float | None) -> None:
     [
         (None, {}, None),
         (None, {"live_ocr": 1500}, 1500),
-        (500, {}, 500),
+        (500, {}, None),
+        (500, {"live_ocr": 1500}, 500),
         (500, {"live_ocr": 200}, 200),
         (0.1, {"live_ocr": 1501}, 151),
         (0.1, {}, None),
