@@ -43,7 +43,7 @@ class ReferenceSide(TLiveOmniHF):
             requests: Of a chat task.
         """
         taken = self.checkpoint.media_kinds
-        found = {index: not_taken(one, self._messages(one), taken) for index, one in enumerate(requests)}
+        found = {index: not_taken(one, self.messages(one), taken) for index, one in enumerate(requests)}
         skipped = {index: record for index, record in found.items() if record is not None}
         self.records.extend(skipped.values())
         return answer_comparable(requests, skipped, super().generate_until)

@@ -11,6 +11,7 @@ from loguru import logger
 from tliveomni_eval.evals.canaries.canary_result import CANARY_NAMES, CanaryResult
 from tliveomni_eval.model_adapters.canaries.canary_file import canary_key, keep_results, known_results
 from tliveomni_eval.model_adapters.canaries.canary_run import run_canaries
+from tliveomni_eval.model_adapters.canaries.chosen_sentinels import chosen_sentinels
 from tliveomni_eval.model_adapters.canaries.sentinels import KINDS
 from tliveomni_eval.model_adapters.canaries.vllm_canary_backend import VLLMCanaryBackend
 
@@ -31,7 +32,7 @@ def canaries_of_run(model: TLiveOmniVLLM, folder: Path) -> list[CanaryResult]:
     """
     began = time.monotonic()
     try:
-        sentinels, by_kind = model.sentinels()
+        sentinels, by_kind = chosen_sentinels(model)
         key = canary_key([model.fingerprint.fingerprint, dict(model.identity)], sentinels)
         known = known_results(folder, key)
         if known is not None:

@@ -13,7 +13,6 @@ from lmms_eval.api.model import lmms
 from loguru import logger
 from tliveomni_eval.evals.errors import UserError
 from tliveomni_eval.evals.logs.checkpoint_fingerprint import fingerprint_checkpoint
-from tliveomni_eval.model_adapters.canaries.sentinels import AnsweredRequest, Sentinel, choose_sentinels
 from tliveomni_eval.model_adapters.checkpoint import LocatedCheckpoint, locate_checkpoint
 from tliveomni_eval.model_adapters.checkpoint_trust import check_weights, untrusted_code_message
 from tliveomni_eval.model_adapters.tliveomni.registration import register_processing
@@ -84,7 +83,8 @@ class ChatModel(lmms):  # type: ignore[misc]
         """Notes of what is in the engine, where somebody starts a new process after one that died."""
         self.quarantined: list[SuspectRequest] = []
         """Requests that were not asked because the engine died of them."""
-        self._answered: list[tuple[Instance, Response, frozenset[str]]] = []
+        self.answered: list[tuple[Instance, Response, frozenset[str]]] = []
+        """Every request that has an answer, with the kinds of media in its prompt."""
 
     def _prepare_prompts(self, context: int | None) -> None:
         """Load the chat template and settle how media are given.
@@ -121,7 +121,7 @@ class ChatModel(lmms):  # type: ignore[misc]
             UserError: A medium cannot be read, or a prompt is longer than the context; completed responses are in the
                 journal.
         """
-        self._acceptance.check_all(requests, self._document, self._messages)
+        self._acceptance.check_all(requests, self._document, self.messages)
         responses: dict[int, Response | None] = {}
         keys: dict[int, str] = {}
         kinds: dict[int, frozenset[str]] = {}
@@ -156,42 +156,21 @@ class ChatModel(lmms):  # type: ignore[misc]
                 decoding = decoding_from_generation_kwargs(requests[index].args[2])
                 suspect = OpenRequest(index, self.prompt(requests[index]), decoding)
                 self._answer(requests, entering([suspect]), answered)
-        self._answered += [
+        self.answered += [
             (requests[index], response, kinds[index]) for index, response in responses.items() if response is not None
         ]
         return [
             _result(responses[index], records[index], self._document(requests[index])) for index in range(len(requests))
         ]
 
-    def sentinels(self) -> tuple[list[Sentinel], dict[str, list[int]]]:
-        """Samples to ask again, of those that were answered.
+    def prompt_hash(self, task: str, document: int) -> str:
+        """SHA-256 of the rendered prompt of a document that was answered.
 
-        Returns:
-            The samples; and for each kind of media, the positions of those that were chosen for it.
+        Args:
+            task: Its task.
+            document: Its number in the task.
         """
-        answered = sorted(self._answered, key=lambda one: (str(one[0].args[4]), one[0].args[3]))
-        chosen = choose_sentinels(
-            [
-                AnsweredRequest(place, kinds, response.output_tokens, response.finish_reason == "stop")
-                for place, (_, response, kinds) in enumerate(answered)
-            ]
-        )
-        places = sorted({place for found in chosen.values() for place in found})
-        sentinels = [self._sentinel(*answered[place][:2]) for place in places]
-        return sentinels, {kind: [places.index(place) for place in found] for kind, found in chosen.items()}
-
-    def _sentinel(self, request: Instance, response: Response) -> Sentinel:
-        _, _, generation_kwargs, document, task, _ = request.args
-        return Sentinel(
-            task=task,
-            document=document,
-            messages=self._messages(request),
-            decoding=decoding_from_generation_kwargs(generation_kwargs).as_sampling_arguments(),
-            answer=response.text,
-            input_tokens=response.input_tokens,
-            output_tokens=response.output_tokens,
-            prompt_hash=self._prompt_hashes[task][document],
-        )
+        return self._prompt_hashes[task][document]
 
     def prompt_of_messages(self, messages: Sequence[Mapping[str, Any]]) -> ChatPrompt:
         """Render messages and decode their media as `prompt` does for those of a request."""
@@ -264,13 +243,18 @@ class ChatModel(lmms):  # type: ignore[misc]
         Args:
             request: Of a chat task.
         """
-        return self.prompt_of_messages(self._messages(request))
+        return self.prompt_of_messages(self.messages(request))
 
     def _document(self, request: Instance) -> Any:
         _, _, _, document, task, split = request.args
         return self.task_dict[task][split][document]
 
-    def _messages(self, request: Instance) -> Any:
+    def messages(self, request: Instance) -> Any:
+        """Chat messages of a request.
+
+        Args:
+            request: Of a chat task.
+        """
         doc_to_messages = request.args[1]
         return doc_to_messages(self._document(request))
 
