@@ -52,6 +52,19 @@ class LiveTask(ConfigurableMessagesTask):  # type: ignore[misc]
         self.dataset = DatasetDict({self.config.test_split: Dataset.from_list(documents)})
         self.dataset_no_image = self.dataset
 
+    def process_results(self, doc: dict[str, Any], results: list[Any], full_docs: Any = None) -> dict[str, Any]:
+        """Score one answer; lmms-eval would hand on a failed request, which has none, as an empty answer.
+
+        Args:
+            doc: The document.
+            results: The answer, alone in its list; None where the request failed.
+            full_docs: What a task of lmms-eval may ask for; ours do not.
+        """
+        if results == [None]:
+            scored: dict[str, Any] = self.config.process_results(doc, results)
+            return scored
+        return dict(super().process_results(doc, results, full_docs))
+
     def prepared(self, doc: dict[str, Any]) -> dict[str, Any]:
         """The document as the task needs it: a task with a prompt of its own, or with more columns, overrides this."""
         return doc

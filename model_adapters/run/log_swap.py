@@ -38,6 +38,8 @@ def write_logs(
     incoming, final = run_folder / _INCOMING, run_folder / LOG_FOLDER
     shutil.rmtree(incoming, ignore_errors=True)
     tracker.output_path = str(incoming)
+    for rows in samples.values():
+        _note_failed_requests(rows)
     expected = {task: len(rows) for task, rows in samples.items()}
     tracker.save_results_aggregated(results=results, samples=samples, datetime_str=get_datetime_str())
     for task, rows in samples.items():
@@ -46,6 +48,14 @@ def write_logs(
     shutil.rmtree(final, ignore_errors=True)
     incoming.rename(final)
     return final
+
+
+def _note_failed_requests(rows: list[dict[str, Any]]) -> None:
+    """A request that failed has no answer, which lmms-eval would log as the text `None`."""
+    for row in rows:
+        for field in ("resps", "filtered_resps"):
+            if row.get(field) in ([None], [[None]]):
+                row[field] = [""]
 
 
 def _check_written(folder: Path, expected: dict[str, int]) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from filelock import FileLock, Timeout
@@ -123,12 +124,18 @@ def _unsupported_answers(folder: Path, database: sqlite3.Connection) -> Iterator
                 ).fetchall()
                 while isinstance(answer, list) and len(answer) == 1:
                     answer = answer[0]
-                if not rows:
+                if not rows and not _failed(line.value):
                     yield f"{path}:{line.number}: document {document!r} is answered in the log and not in the journal"
-                elif isinstance(answer, str) and answer not in {text for (text,) in rows}:
+                elif rows and isinstance(answer, str) and answer not in {text for (text,) in rows}:
                     yield f"{path}:{line.number}: document {document!r} has another answer in the log: {answer[:60]!r}"
     except LogError as error:
         yield str(error)
+
+
+def _failed(row: Mapping[str, Any]) -> bool:
+    """Whether a logged sample has no answer because its request failed."""
+    record = row.get("record")
+    return isinstance(record, Mapping) and record.get("status") == "error"
 
 
 def prune_journal(

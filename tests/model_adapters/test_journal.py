@@ -69,6 +69,17 @@ def test_verify_passes_a_whole_journal(run: Path, capsys: pytest.CaptureFixture[
     assert tlive(capsys, "verify", run) == (0, "5 responses, no fault\n")
 
 
+def test_a_sample_whose_request_failed_is_in_the_log_and_in_no_journal(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (log,) = run.rglob("*_samples_live_ocr.jsonl")
+    failed = {"doc_id": 3, "filtered_resps": "", "record": {"status": "error"}}
+    log.write_text(log.read_text() + json.dumps(failed) + "\n")
+    assert tlive(capsys, "verify", run) == (0, "5 responses, no fault\n")
+    log.write_text(log.read_text().replace("error", "ok"))
+    assert tlive(capsys, "verify", run)[0] == 1
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [
