@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from tliveomni_eval.evals.canaries.canary_result import CanaryResult
 
 LIMIT_OPEN = 0.5
-"""Most of the sentinels with an answer of several tokens that may keep it: the text of a picture, a transcript and a
-list of boxes belong to their medium."""
+"""Most of the sentinels that may keep their answer where answers are of several tokens and few samples have them: the
+text of a picture, a transcript and a list of boxes belong to their medium."""
 
 LIMIT_CLOSED = 0.99
-"""The same where answers are a word or a letter, which two media often share: only no change at all is a failure."""
+"""The same where answers are a word, a letter, or those of many samples, which two media often share: only no change at
+all is a failure."""
 
 FEWEST_OPEN = 3
 FEWEST_CLOSED = 8
@@ -28,14 +29,14 @@ class Swap:
         answer: Answer of the run.
         swapped_answer: With the other medium; None where it was not asked because its prompt was the same.
         prompt_changed: Whether the prompt as the engine gets it differed, as it must where the files differ.
-        tokens: Length of the run's answer in tokens.
+        tells: Whether the answer is one that belongs to its medium: several tokens, and few samples of the run have it.
     """
 
     sample: str
     answer: str
     swapped_answer: str | None
     prompt_changed: bool
-    tokens: int
+    tells: bool
 
     @property
     def unchanged(self) -> bool:
@@ -45,13 +46,12 @@ class Swap:
         )
 
 
-def judge_modality_use(kind: str, swaps: Sequence[Swap], closed_below: int = 4) -> CanaryResult:
+def judge_modality_use(kind: str, swaps: Sequence[Swap]) -> CanaryResult:
     """Decide on one kind of media.
 
     Args:
         kind: `image`, `audio` or `video`.
         swaps: The sentinels.
-        closed_below: Answers of fewer tokens count as closed: a letter, a word, a number.
     """
     name = f"modality-{kind}"
     deaf = [swap for swap in swaps if not swap.prompt_changed]
@@ -68,7 +68,7 @@ def judge_modality_use(kind: str, swaps: Sequence[Swap], closed_below: int = 4) 
         )
     unchanged = sum(swap.unchanged for swap in swaps)
     share = unchanged / len(swaps) if swaps else 0.0
-    is_open = sum(swap.tokens >= closed_below for swap in swaps) * 2 >= len(swaps)
+    is_open = sum(swap.tells for swap in swaps) * 2 >= len(swaps)
     limit, fewest = (LIMIT_OPEN, FEWEST_OPEN) if is_open else (LIMIT_CLOSED, FEWEST_CLOSED)
     figures = {"sentinels": len(swaps), "unchanged_answers": unchanged, "unchanged_rate": share, "limit": limit}
     said = f"{unchanged} of {len(swaps)} answers stayed the same with another {kind}"

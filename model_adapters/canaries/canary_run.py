@@ -161,7 +161,7 @@ def _modality(
             answer=sentinels[one.place].answer,
             swapped_answer=answers.get((one.place, kind)),
             prompt_changed=one.changed,
-            tokens=sentinels[one.place].output_tokens,
+            tells=sentinels[one.place].tells,
         )
         for one in swapped
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from tliveomni_eval.model_adapters.canaries.sentinels import AnsweredRequest, Sentinel, choose_sentinels
@@ -23,18 +24,18 @@ def chosen_sentinels(model: ChatModel) -> tuple[list[Sentinel], dict[str, list[i
         The samples; and for each kind of media, the positions of those that were chosen for it.
     """
     answered = sorted(model.answered, key=lambda one: (str(one[0].args[4]), one[0].args[3]))
-    chosen = choose_sentinels(
-        [
-            AnsweredRequest(place, kinds, response.output_tokens, response.finish_reason == "stop")
-            for place, (_, response, kinds) in enumerate(answered)
-        ]
-    )
+    alike = Counter(response.text for _, response, _ in answered)
+    requests = [
+        AnsweredRequest(place, kinds, response.output_tokens, response.finish_reason == "stop", alike[response.text])
+        for place, (_, response, kinds) in enumerate(answered)
+    ]
+    chosen = choose_sentinels(requests)
     places = sorted({place for found in chosen.values() for place in found})
-    sentinels = [_sentinel(model, *answered[place][:2]) for place in places]
+    sentinels = [_sentinel(model, *answered[place][:2], tells=requests[place].tells(len(requests))) for place in places]
     return sentinels, {kind: [places.index(place) for place in found] for kind, found in chosen.items()}
 
 
-def _sentinel(model: ChatModel, request: Instance, response: Response) -> Sentinel:
+def _sentinel(model: ChatModel, request: Instance, response: Response, *, tells: bool) -> Sentinel:
     _, _, generation_kwargs, document, task, _ = request.args
     return Sentinel(
         task=task,
@@ -45,4 +46,5 @@ def _sentinel(model: ChatModel, request: Instance, response: Response) -> Sentin
         input_tokens=response.input_tokens,
         output_tokens=response.output_tokens,
         prompt_hash=model.prompt_hash(task, document),
+        tells=tells,
     )

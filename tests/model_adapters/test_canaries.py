@@ -202,7 +202,7 @@ def media(tmp_path_factory: pytest.TempPathFactory) -> list[list[Mapping[str, An
     return samples
 
 
-def canaries(backend: SoundBackend, samples: Sequence[Any], tokens: int = 16, **decoding: Any) -> list[CanaryResult]:
+def canaries(backend: SoundBackend, samples: Sequence[Any], tells: bool = True, **decoding: Any) -> list[CanaryResult]:
     """A run of the samples by the backend, then its canaries."""
     sentinels = []
     for number, messages in enumerate(samples):
@@ -215,7 +215,8 @@ def canaries(backend: SoundBackend, samples: Sequence[Any], tokens: int = 16, **
                 decoding=GREEDY | decoding,
                 answer=backend.answer(prompt),
                 input_tokens=backend.engine_tokens(prompt)["all"],
-                output_tokens=tokens,
+                output_tokens=16,
+                tells=tells,
                 prompt_hash=hashlib.sha256(prompt.text.encode()).hexdigest(),
             )
         )
@@ -276,8 +277,13 @@ def test_one_sample_is_asked_with_its_medium_blank(media: list[Any]) -> None:
 
 def test_short_answers_that_agree_by_chance_are_no_failure(media: list[Any]) -> None:
     """A letter may stay the same with another image; with as few as these nothing is said."""
-    results = {result.name: result for result in canaries(KeepsTheFirstImage(), media, tokens=1)}
+    results = {result.name: result for result in canaries(KeepsTheFirstImage(), media, tells=False)}
     assert results["modality-image"].status == "not_applicable"
+    assert "4 of 4 answers stayed the same with another image; fewer than 8" in results["modality-image"].summary
+    results = {result.name: result for result in canaries(KeepsTheFirstImage(), media * 2, tells=False)}
+    assert results["modality-image"].status == "fail"
+    results = {result.name: result for result in canaries(SoundBackend(), media * 2, tells=False)}
+    assert results["modality-image"].status == "pass"
 
 
 def test_sampled_answers_are_not_compared(media: list[Any]) -> None:
@@ -311,6 +317,18 @@ def test_sentinels_are_spread_and_have_answers_that_can_change() -> None:
     closed = choose_sentinels([AnsweredRequest(place, frozenset(), 1, True) for place in range(3)])
     assert closed == {"text": [0, 1, 2]}
     assert choose_sentinels([]) == {}
+
+
+def test_answers_that_many_samples_have_tell_nothing() -> None:
+    """A model that says `not in the picture` half of the time may say so of any other picture."""
+    image = frozenset({"image"})
+    requests = [AnsweredRequest(place, image, 9, True, 500 if place % 2 else 1) for place in range(1000)]
+    assert all(place % 2 == 0 for place in choose_sentinels(requests)["image"])
+    constant = [AnsweredRequest(place, image, 9, True, 1000) for place in range(1000)]
+    assert len(choose_sentinels(constant)["image"]) == 8
+    assert not constant[0].tells(1000)
+    captions = [AnsweredRequest(place, image, 90 + place, True) for place in range(100)]
+    assert choose_sentinels(captions)["image"] == [0, 1, 2, 3]
 
 
 def test_results_are_found_again_only_for_the_same_engine_and_answers(tmp_path: Path, media: list[Any]) -> None:
