@@ -36,6 +36,7 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
         "tliveomni_eval.model_adapters.calibration.calibrate_command",
         "Choose the samples that a quantized model is calibrated on.",
     ),
+    "bench": ("tliveomni_eval.model_adapters.serving.bench_command", "Measure what a backend costs to serve."),
     "quantize": ("tliveomni_eval.model_adapters.quantization.quantize_command", "Make a quantized checkpoint."),
 }
 """Name of a subcommand: the module whose `command` it is, and the line the overview shows."""

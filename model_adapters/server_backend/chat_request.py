@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import io
 import mimetypes
-import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -33,11 +32,6 @@ def chat_request(model: str, messages: Sequence[Mapping[str, Any]], decoding: De
     if decoding.stop:
         sampling["stop"] = list(decoding.stop)
     return {"model": model, "messages": [_message(message) for message in messages], **sampling}
-
-
-def media_uuid(digest: str) -> str:
-    """The name under which a server may keep a medium: of its content, so that a changed one has another name."""
-    return str(uuid.uuid5(uuid.NAMESPACE_OID, digest))
 
 
 def _message(message: Mapping[str, Any]) -> dict[str, Any]:
