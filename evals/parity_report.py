@@ -15,12 +15,12 @@ import json
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from tliveomni_eval.evals.errors import UserError
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION: Final = 1
 REPORT_NAME = "parity.json"
 
 GroupKind = Literal["all", "task", "modality"]
