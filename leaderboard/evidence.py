@@ -14,6 +14,8 @@ from tliveomni_eval.leaderboard.report_error import ReportError
 EVIDENCE_NAMES = (SERVING_FIGURES_NAME, REPORT_NAME)
 """Files of a run folder that are taken as evidence of its checkpoint."""
 
+_LARGEST_BYTES = 64 * 2**20
+
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
@@ -35,6 +37,8 @@ def read_evidence(path: Path) -> BenchReport | ParityReport:
         UserError: If it is neither; the message names file and field.
     """
     try:
+        if path.stat().st_size > _LARGEST_BYTES:
+            raise ReportError(f"{path}: larger than {_LARGEST_BYTES >> 20} MiB, which no such file is")
         content = json.loads(path.read_bytes())
     except (OSError, ValueError) as error:
         raise ReportError(f"{path}: cannot be read as JSON ({error})") from None
