@@ -27,6 +27,7 @@ import psutil
 
 TLIVE = Path(sys.executable).parent / "tlive"
 EVALUATION = "tliveomni_eval.model_adapters.run.evaluation_process"
+FORK_SERVER = "multiprocessing.forkserver"
 KINDS = ("all processes", "evaluation process", "SIGTERM")
 TIMES = {"date", "start_time", "end_time", "total_evaluation_time_seconds"}
 """What lmms-eval's results say of when they were made."""
@@ -35,7 +36,7 @@ _POLL_S = 0.01
 _LONGEST_WAIT_S = 300.0
 
 Rows = dict[str, tuple[str, float]]
-"""Key of a response to its text and the time it was written."""
+"""Key of a response, which no two variants share, to its text and the time it was written."""
 
 
 class FaultError(AssertionError):
@@ -119,18 +120,20 @@ def check_equal_logs(reference: Path, folder: Path) -> None:
 
 
 class KilledRun:
-    """A run in `OUT/bf16` that is started, killed and started again.
+    """Runs of some variants that are started, killed and started again.
 
     Args:
         out: The folder for `--out`.
+        variants: Their names. Several are forks of one process, which start faster.
         words: Further options of `tlive run`.
         chance: Where moments and kinds come from.
         step: Most answers between two kills.
     """
 
-    def __init__(self, out: Path, words: list[str], chance: random.Random, step: int) -> None:
-        self.folder = out / "bf16"
-        self._command = [str(TLIVE), "run", "--variants", "bf16", "--no-store", "--out", str(out), *words]
+    def __init__(self, out: Path, variants: list[str], words: list[str], chance: random.Random, step: int) -> None:
+        self.folders = [out / variant for variant in variants]
+        out.mkdir(parents=True)
+        self._command = [str(TLIVE), "run", "--variants", ",".join(variants), "--no-store", "--out", str(out), *words]
         self._log = out.with_suffix(".log")
         self._chance = chance
         self._step = step
@@ -156,22 +159,27 @@ class KilledRun:
         process = self._wait_for_a_moment(self.start())
         members = [process, *process.children(recursive=True)]
         evaluations = [member for member in members if _is_evaluation(member)]
+        self._chance.shuffle(evaluations)
         self._evaluation_was_killed = False
         if kind == "SIGTERM":
             process.send_signal(signal.SIGTERM)
             process.wait(_LONGEST_WAIT_S)
         elif kind == "evaluation process" and evaluations:
-            _end(evaluations)
+            _end(evaluations[:1])
             self._evaluation_was_killed = True
         else:
             _end(members)
-        return journal_rows(self.folder)
+        return self.rows()
+
+    def rows(self) -> Rows:
+        """What the journals hold now."""
+        return {key: row for folder in self.folders for key, row in journal_rows(folder).items()}
 
     def _wait_for_a_moment(self, process: psutil.Popen) -> psutil.Popen:
-        wanted = len(journal_rows(self.folder)) + self._chance.randint(1, self._step)
+        wanted = len(self.rows()) + self._chance.randint(1, self._step)
         # One in five falls at any time, so that loading, rendering and the end are met too.
         until = time.monotonic() + (self._chance.uniform(0, 12) if self._chance.random() < 0.2 else _LONGEST_WAIT_S)
-        while time.monotonic() < until and len(journal_rows(self.folder)) < wanted:
+        while time.monotonic() < until and len(self.rows()) < wanted:
             if process.poll() is not None:
                 process = self._started_again(process.poll())
             time.sleep(_POLL_S)
@@ -202,7 +210,9 @@ class KilledRun:
 
 def _is_evaluation(process: psutil.Process) -> bool:
     with suppress(psutil.Error):
-        return EVALUATION in process.cmdline()
+        parent = process.parent()
+        is_fork = parent is not None and any(FORK_SERVER in word for word in parent.cmdline())
+        return is_fork or EVALUATION in process.cmdline()
     return False
 
 
@@ -213,11 +223,14 @@ def _end(processes: list[psutil.Process]) -> None:
     psutil.wait_procs(processes, timeout=60)
 
 
-def run_under_kills(scratch: Path, kinds: list[str], limit: int, seed: int, words: list[str]) -> Tally:
+def run_under_kills(
+    scratch: Path, variants: list[str], kinds: list[str], limit: int, seed: int, words: list[str]
+) -> Tally:
     """Run once in peace and once under kills, and compare.
 
     Args:
         scratch: An empty folder.
+        variants: What to run, side by side.
         kinds: Of the kills, in their order.
         limit: Samples.
         seed: Of moments.
@@ -229,10 +242,9 @@ def run_under_kills(scratch: Path, kinds: list[str], limit: int, seed: int, word
     tally = Tally()
     options = ["--tasks", "live_ocr", "--limit", str(limit), *words]
     chance = random.Random(seed)
-    reference = KilledRun(scratch / "reference", options, chance, 1)
-    reference.folder.parent.mkdir(parents=True, exist_ok=True)
+    reference = KilledRun(scratch / "reference", variants, options, chance, 1)
     reference.finish()
-    killed = KilledRun(scratch / "killed", options, chance, max(1, limit // (len(kinds) + 1)))
+    killed = KilledRun(scratch / "killed", variants, options, chance, max(1, limit * len(variants) // (len(kinds) + 1)))
     kept: Rows = {}
     for number, kind in enumerate(kinds, 1):
         try:
@@ -246,14 +258,13 @@ def run_under_kills(scratch: Path, kinds: list[str], limit: int, seed: int, word
         tally.answers_at_kill.append(len(rows))
         print(f"kill {number} of {len(kinds)}: {kind}, {len(rows)} answers", flush=True)
     killed.finish()
-    rows = journal_rows(killed.folder)
+    rows = killed.rows()
     check_kept(kept, rows)
     tally.answers = len(rows)
-    if tally.answers != len(journal_rows(reference.folder)):
-        raise FaultError(
-            f"{tally.answers} answers; {len(journal_rows(reference.folder))} in the run that nobody killed"
-        )
-    check_equal_logs(reference.folder, killed.folder)
+    if rows.keys() != reference.rows().keys():
+        raise FaultError(f"{tally.answers} answers; {len(reference.rows())} in the run in peace")
+    for right, found in zip(reference.folders, killed.folders, strict=True):
+        check_equal_logs(right, found)
     return tally
 
 
@@ -261,17 +272,18 @@ def main() -> int:
     """Run the suite; 1 where anything was lost, repeated or changed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=50)
-    parser.add_argument("--limit", type=int, default=600, help="Samples of live_ocr.")
+    parser.add_argument("--limit", type=int, default=400, help="Samples of live_ocr.")
+    parser.add_argument("--variants", default="bf16,w8a8", help="Comma-separated.")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--scratch", type=Path, help="Folder for the runs; a temporary one by default.")
     given = parser.parse_args()
     scratch = given.scratch or Path(tempfile.mkdtemp(prefix="tlive-kills-"))
     chance = random.Random(given.seed)
-    kinds = [chance.choice(KINDS) for _ in range(given.kills)]
+    kinds = chance.choices(KINDS, weights=[1, 4, 1], k=given.kills)
     os.environ |= {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"}
     began = time.monotonic()
     try:
-        tally = run_under_kills(scratch, kinds, given.limit, given.seed, [])
+        tally = run_under_kills(scratch, given.variants.split(","), kinds, given.limit, given.seed, [])
     except FaultError as error:
         print(f"FAULT: {error}", file=sys.stderr)
         return 1

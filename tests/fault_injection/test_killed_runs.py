@@ -10,7 +10,7 @@ from interrupted_runs import FaultError, check_equal_logs, check_kept, run_under
 
 def test_kills_lose_and_repeat_nothing_and_the_logs_are_those_of_a_run_in_peace(tmp_path: Path) -> None:
     words = ["--no-canaries", "--model-args", "max_num_seqs=2"]
-    tally = run_under_kills(tmp_path, ["evaluation process", "all processes"], limit=12, seed=1, words=words)
+    tally = run_under_kills(tmp_path, ["bf16"], ["evaluation process", "all processes"], limit=12, seed=1, words=words)
     assert sum(tally.kills.values()) >= 1
     assert tally.answers == 12
 
