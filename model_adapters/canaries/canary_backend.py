@@ -38,6 +38,10 @@ class CanaryBackend(Protocol):
         """Tokens by kind that the checkpoint's own processor makes of a prompt; None where it cannot be asked."""
         ...
 
+    def fits(self, prompt: ChatPrompt) -> bool:
+        """Whether the context has room for a prompt, whose media are larger than those of its sample."""
+        ...
+
     def ask(self, prompts: Sequence[tuple[ChatPrompt, Mapping[str, Any]]], at_a_time: int | None) -> list[CanaryAnswer]:
         """Answer prompts with their decoding, in this order.
 

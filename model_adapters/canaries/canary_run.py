@@ -111,7 +111,10 @@ def _swapped_prompts(
                 own = backend.prompt(exchange.laid(sentinels[place].messages, kind, sources[index]))
                 other = backend.prompt(exchange.laid(sentinels[place].messages, kind, sources[donor]))
             changed = other.key not in (own.key, prompts[place].key)
-            swapped.append(_Swapped(place, kind, other, changed))
+            if changed and other.media_bytes > prompts[place].media_bytes and not backend.fits(other):
+                swapped.append(_ablated(place, kind, prompts[place]))
+            else:
+                swapped.append(_Swapped(place, kind, other, changed))
     return swapped
 
 

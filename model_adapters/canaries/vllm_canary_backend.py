@@ -61,6 +61,12 @@ class VLLMCanaryBackend:
         given = self._model.settings.engine_args.get("mm_processor_kwargs") or {}
         return processor_tokens(self._model.template, prompt, given)
 
+    def fits(self, prompt: ChatPrompt) -> bool:
+        """Whether the context has room for a prompt; one whose tokens cannot be counted is tried."""
+        counts = self.processor_tokens(prompt)
+        context = int(self._model.llm.llm_engine.vllm_config.model_config.max_model_len)
+        return counts is None or counts["all"] < context
+
     def ask(self, prompts: Sequence[tuple[ChatPrompt, Mapping[str, Any]]], at_a_time: int | None) -> list[CanaryAnswer]:
         """Answer prompts; see `CanaryBackend`."""
         from vllm import SamplingParams

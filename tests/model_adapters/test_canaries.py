@@ -28,6 +28,7 @@ from tliveomni_eval.model_adapters.vllm_backend.media_settings import MediaSetti
 
 KINDS = frozenset({"image", "audio"})
 SENTINELS = 4
+LARGEST_MEDIA = 20_000
 GREEDY = {"temperature": 0.0, "max_tokens": 16}
 
 
@@ -70,6 +71,9 @@ class SoundBackend:
     def ask(self, prompts: Sequence[tuple[ChatPrompt, Mapping[str, Any]]], at_a_time: int | None) -> list[CanaryAnswer]:
         self.asked.append((len(prompts), at_a_time))
         return [CanaryAnswer(self.answer(prompt), self.engine_tokens(prompt)) for prompt, _ in prompts]
+
+    def fits(self, prompt: ChatPrompt) -> bool:
+        return prompt.media_bytes < LARGEST_MEDIA
 
     def forget_prefixes(self) -> None:
         self.forgot += 1
@@ -284,6 +288,28 @@ def test_short_answers_that_agree_by_chance_are_no_failure(media: list[Any]) -> 
     assert results["modality-image"].status == "fail"
     results = {result.name: result for result in canaries(SoundBackend(), media * 2, tells=False)}
     assert results["modality-image"].status == "pass"
+
+
+class Notes(SoundBackend):
+    """Notes the size of the media it is asked about."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sizes: list[int] = []
+
+    def ask(self, prompts: Sequence[tuple[ChatPrompt, Mapping[str, Any]]], at_a_time: int | None) -> list[CanaryAnswer]:
+        self.sizes += [prompt.media_bytes for prompt, _ in prompts]
+        return super().ask(prompts, at_a_time)
+
+
+def test_a_medium_that_the_context_has_no_room_for_is_not_put_in_place_of_another(media: list[Any]) -> None:
+    large = {"type": "image", "url": Image.effect_noise((100, 100), 90).convert("RGB")}
+    backend = Notes()
+    assert not failures(
+        canaries(backend, [*media, [{"role": "user", "content": [large, *media[0][0]["content"][1:]]}]])
+    )
+    # Asked about with its own sample only: again, with another audio, and alone perhaps.
+    assert 2 <= sum(size > LARGEST_MEDIA for size in backend.sizes) <= 3
 
 
 def test_sampled_answers_are_not_compared(media: list[Any]) -> None:
