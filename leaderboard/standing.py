@@ -12,6 +12,10 @@ from tliveomni_eval.leaderboard.paired_samples import PairedSamples
 from tliveomni_eval.leaderboard.run_card import hardware_name
 
 
+_TRANSFORMERS_MODELS = ("tliveomni_hf",)
+"""Models of lmms-eval that transformers runs: how fast it is says nothing of a run on vLLM, and the reverse."""
+
+
 @dataclass(frozen=True, slots=True)
 class Speed:
     """How fast a run is.
@@ -64,7 +68,8 @@ def standings(
             measured = [
                 row.model_copy(update=_figures(workload) | {"hardware": hardware_name(report.hardware)})
                 for report in figures[run]
-                if (workload := _workload(report, task.modality)) is not None
+                if (report.backend == "transformers") == (card.model in _TRANSFORMERS_MODELS)
+                and (workload := _workload(report, task.modality)) is not None
             ]
             found += measured or [row]
         found.sort(key=lambda row: (-row.quality, _or_infinite(row.seconds_per_sample), row.run, row.hardware))

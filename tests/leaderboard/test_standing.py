@@ -111,6 +111,18 @@ def test_one_run_may_be_served_on_several_machines() -> None:
     assert [(one.hardware, round(one.speed_up or 0, 6)) for one in found] == [("H200", 1.333333), ("L20", 3.0)]
 
 
+def test_the_speed_of_transformers_is_not_that_of_vllm() -> None:
+    slow = measured(7).model_copy(update={"backend": "transformers"})
+    for model, expected in (("tliveomni_vllm", 0.2), ("tliveomni_hf", 7)):
+        (found,) = standings(
+            {"live_ocr": paired([1, 1])},
+            [TaskCard(name="live_ocr", metric="field_exact", modality="image")],
+            [card("bf16").model_copy(update={"model": model})],
+            [[slow, measured(0.2)]],
+        )
+        assert found.seconds_per_sample == expected
+
+
 def test_unmeasured_speed_comes_last() -> None:
     runs = [card("a", "PASS"), card("b", "PASS")]
     (found,) = recommendations(card("bf16"), runs, [row("a", 0.9, None), row("b", 0.9, 3.0)])
