@@ -11,7 +11,6 @@ from tliveomni_eval.leaderboard.page_data import RunCard, Standing, TaskCard
 from tliveomni_eval.leaderboard.paired_samples import PairedSamples
 from tliveomni_eval.leaderboard.run_card import hardware_name
 
-
 _TRANSFORMERS_MODELS = ("tliveomni_hf",)
 """Models of lmms-eval that transformers runs: how fast it is says nothing of a run on vLLM, and the reverse."""
 
