@@ -105,12 +105,17 @@ def _add_to_store(store: Path | None, runs: list[Path]) -> None:
 
 @contextmanager
 def _interrupted_by_sigterm() -> Iterator[None]:
-    """A job scheduler that ends this process means the runs too: they keep what is complete."""
-    earlier = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    """A job scheduler that ends this process, or a terminal that closes, means the runs too; they keep what they have.
+
+    The runs lead process groups of their own, which a terminal tells nothing; under `nohup` they go on.
+    """
+    meant = [signal.SIGTERM, *([signal.SIGHUP] if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN else [])]
+    earlier = {number: signal.signal(number, signal.default_int_handler) for number in meant}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, earlier)
+        for number, handler in earlier.items():
+            signal.signal(number, handler)
 
 
 def _run_all(specifications: list[RunSpecification], jobs: int, console: Console) -> dict[str, RunOutcome]:
