@@ -37,6 +37,7 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
         "Choose the samples that a quantized model is calibrated on.",
     ),
     "bench": ("tliveomni_eval.model_adapters.serving.bench_command", "Measure what a backend costs to serve."),
+    "recommend": ("tliveomni_eval.evals.recommend_command", "Say which variant to ship on which hardware."),
     "quantize": ("tliveomni_eval.model_adapters.quantization.quantize_command", "Make a quantized checkpoint."),
 }
 """Name of a subcommand: the module whose `command` it is, and the line the overview shows."""

@@ -60,7 +60,9 @@ WORKLOADS: dict[str, WorkloadSpec] = {
 }
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_HEADER = 8
 _ATTEMPTS = 12
+_LONGEST_TAIL = 6
 
 
 def generated(
@@ -146,10 +148,11 @@ def _padded(
     count_tokens: Callable[[Sequence[dict[str, Any]]], int],
 ) -> tuple[dict[str, Any], int]:
     """A message of exactly the wanted tokens, or of the most below that words reach; and how many words that took."""
-    letters = [chance.choice(_LETTERS) for _ in range(spec.prompt_tokens)]
+    # Prompts differ from the first word on, so that no prefix of one answers for another; the rest counts evenly.
+    header = "".join(chance.choices(_LETTERS, k=_HEADER))
 
-    def message(words: int) -> dict[str, Any]:
-        return {"role": "user", "content": [*media, {"type": "text", "text": " ".join(letters[:words])}]}
+    def message(words: int, tail: str = "") -> dict[str, Any]:
+        return {"role": "user", "content": [*media, {"type": "text", "text": f"{header}{' a' * words}{tail}"}]}
 
     def tokens(words: int) -> int:
         return count_tokens([message(words)])
@@ -168,7 +171,10 @@ def _padded(
         least = least or (found if words == 1 else tokens(1))
         per_word = max(1.0, (found - least) / (words - 1)) if words > 1 else 1.0
         moved = words + int((spec.prompt_tokens - found) / per_word)
-        words = max(1, min(len(letters), moved if moved != words else words - 1))
+        words = max(1, min(spec.prompt_tokens, moved if moved != words else words - 1))
     while words > 1 and tokens(words) > spec.prompt_tokens:
         words -= 1
+    for length in range(1, _LONGEST_TAIL + 1):
+        if count_tokens([message(words, "!" * length)]) == spec.prompt_tokens:
+            return message(words, "!" * length), words
     return message(words), words
