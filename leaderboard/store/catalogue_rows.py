@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 from tliveomni_eval.evals.logs.run_info import RUN_INFO_NAME, RunInfo, read_run_info
 from tliveomni_eval.evals.logs.task_log import TaskLog
+from tliveomni_eval.leaderboard.group_quality import group_counts, is_group_metric
 from tliveomni_eval.leaderboard.store.sample_table import read_sample_table
 from tliveomni_eval.leaderboard.store.stored_run import read_facts
 
@@ -83,19 +84,23 @@ def _environment(info: RunInfo | None) -> str:
 
 
 def _summed(log: TaskLog) -> list[list[Any]]:
-    """Counts of every slice and metric; a set metric has no sum and is left out."""
+    """Counts of every slice and metric; average precision has no sum and is left out."""
     found: list[list[Any]] = []
     for name, column in log.metrics.items():
-        if column.payloads is not None:
+        if column.payloads is None:
+            all_num, all_den = column.num, column.den
+        elif is_group_metric(column.payloads):
+            all_num, all_den = group_counts(column.payloads)
+        else:
             continue
         facts = [name, name == log.headline, column.higher_is_better is not False]
-        found.append([log.name, None, None, *facts, float(column.num.sum()), float(column.den.sum()), len(log)])
+        found.append([log.name, None, None, *facts, float(all_num.sum()), float(all_den.sum()), len(log)])
         for attribute, values in log.slices.items():
             inside = values.codes >= 0
             size = len(values.values)
             codes = values.codes[inside]
-            num = np.bincount(codes, column.num[inside], size)
-            den = np.bincount(codes, column.den[inside], size)
+            num = np.bincount(codes, all_num[inside], size)
+            den = np.bincount(codes, all_den[inside], size)
             n = np.bincount(codes, minlength=size)
             found += [
                 [log.name, attribute, value, *facts, float(num[code]), float(den[code]), int(n[code])]

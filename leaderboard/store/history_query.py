@@ -55,6 +55,7 @@ def _release(row: Mapping[str, Any], task: str) -> Release:
         name=row["name"],
         started=row["started"].isoformat(),
         quality=rate if row["higher_is_better"] else 1 - rate,
-        n=row["n"],
+        # Questions of several rotations count once, and samples without the metric not at all.
+        n=min(row["n"], max(1, round(row["den"]))),
         environment=facts,
     )

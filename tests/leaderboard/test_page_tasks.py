@@ -12,6 +12,8 @@ from tliveomni_eval.evals.metrics.group_payload import GroupPayload, count_group
 from tliveomni_eval.leaderboard.group_quality import group_counts
 from tliveomni_eval.leaderboard.report import WrittenReport, write_report
 from tliveomni_eval.leaderboard.slice_data import SliceDetail
+from tliveomni_eval.leaderboard.store.history_query import slice_history
+from tliveomni_eval.leaderboard.store.run_store import RunStore
 from tliveomni_eval.leaderboard.task_page_data import HotwordCount, TaskPage
 
 Opener = Callable[..., Page]
@@ -83,6 +85,16 @@ def test_groups_are_counted_once_and_only_whole() -> None:
     counted = count_groups(("", GroupPayload.from_logged(payload)) for payload in payloads if payload)
     assert (num.sum(), den.sum()) == (counted.total.num, counted.total.den) == (1, 2)
     assert (num[:2].tolist(), den[-2:].tolist()) == ([0.5, 0.5], [0, 0])
+
+
+def test_every_task_has_a_history(runs: Path, tmp_path: Path) -> None:
+    store = RunStore(tmp_path / "store")
+    assert all(not added.problem for added in store.add_all(sorted(runs.iterdir())))
+    for task in PLANS:
+        before, after = slice_history(store, task, None, None)
+        assert before.points[0].quality > after.points[0].quality, task
+    circular = slice_history(store, "mmbench_circular_mini", None, None)
+    assert [(history.points[0].quality, history.points[0].n) for history in circular] == [(1, 3), (0, 3)]
 
 
 def test_what_is_drawn_is_not_compared_by_character(pages: dict[str, TaskPage]) -> None:
