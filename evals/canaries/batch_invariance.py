@@ -13,19 +13,19 @@ token and with it the rest of an answer; that happens to a few samples of a hund
 told (`--noise`). Answers that are exchanged or mixed lie at 0.5 and more."""
 
 
-def judge_batch_invariance(answers: Sequence[str], arms: Mapping[str, Mapping[int, str]]) -> CanaryResult:
+def judge_batch_invariance(arms: Mapping[str, Sequence[tuple[str, str]]]) -> CanaryResult:
     """Compare what was answered again with what the run answered.
 
     Args:
-        answers: Of the run, one a sentinel.
-        arms: Name of an arm (`alone, prefix cache cold`, …) to the position of a sentinel to its answer there.
+        arms: Name of an arm (`alone, prefix cache cold`, …) to pairs of an answer of the run and the answer there, as
+            far as both go.
     """
     figures: dict[str, float] = {"limit": LIMIT}
     said, too_far = [], []
-    for arm, again in arms.items():
-        if not again:
+    for arm, pairs in arms.items():
+        if not pairs:
             continue
-        distances = [Levenshtein.normalized_distance(answers[place], answer) for place, answer in again.items()]
+        distances = [Levenshtein.normalized_distance(answer, again) for answer, again in pairs]
         differing = sum(distance > 0 for distance in distances)
         mean = sum(distances) / len(distances)
         figures |= {f"{arm}: sentinels": len(distances), f"{arm}: differing": differing, f"{arm}: mean distance": mean}

@@ -16,10 +16,22 @@ class CanaryAnswer:
     Attributes:
         text: The answer.
         prompt_tokens: Tokens of the prompt by kind, as the engine has them: `all`, and each kind of media.
+        was_cut: Whether the answer would have gone on.
     """
 
     text: str
     prompt_tokens: Mapping[str, int]
+    was_cut: bool = False
+
+    def beside(self, answer: str) -> tuple[str, str]:
+        """An answer of the run and this one, as far as this one goes.
+
+        Args:
+            answer: Of the run.
+        """
+        # A character of several tokens may be cut in the middle.
+        text = self.text.rstrip("\ufffd")
+        return (answer[: len(text)] if self.was_cut else answer, text)
 
 
 class CanaryBackend(Protocol):

@@ -26,6 +26,8 @@ from tliveomni_eval.model_adapters.vllm_backend.chat_prompt import ChatPrompt
 ALONE = "alone, prefix cache cold"
 AGAIN = "shuffled among others, prefix cache warm"
 _SEED = 9
+MOST_TOKENS = 64
+"""Of an answer to a canary: a difference shows by then, and a model that answers at length would take minutes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +62,14 @@ def run_canaries(
     # Greedy answers alone can be compared; a sampled one differs by chance.
     greedy = [place for place, one in enumerate(sentinels) if not one.decoding.get("temperature")]
     asked: list[tuple[ChatPrompt, Mapping[str, Any]]] = [
-        (prompt, sentinel.decoding) for prompt, sentinel in zip(prompts, sentinels, strict=True)
+        (prompt, _short(sentinel.decoding)) for prompt, sentinel in zip(prompts, sentinels, strict=True)
     ]
     to_ask = [one for one in swapped if one.changed]
-    asked += [(one.prompt, sentinels[one.place].decoding) for one in to_ask]
+    asked += [(one.prompt, _short(sentinels[one.place].decoding)) for one in to_ask]
     answers = _asked_in_disorder(backend, asked)
     again, of_swapped = answers[: len(sentinels)], answers[len(sentinels) :]
-    alone = _alone(backend, [place for place in greedy if place < len(sentinels)], prompts, sentinels)
-    swapped_answers = {(one.place, one.kind): answer.text for one, answer in zip(to_ask, of_swapped, strict=True)}
+    alone = _alone(backend, greedy, prompts, sentinels)
+    swapped_answers = {(one.place, one.kind): answer for one, answer in zip(to_ask, of_swapped, strict=True)}
     results = [
         _modality(kind, [one for one in swapped if one.kind == kind], sentinels, swapped_answers)
         if kind in by_kind
@@ -76,8 +78,12 @@ def run_canaries(
         )
         for kind in KINDS
     ]
-    arms = {ALONE: alone, AGAIN: {place: again[place].text for place in greedy}}
-    results.append(judge_batch_invariance([sentinel.answer for sentinel in sentinels], arms))
+    arms = {ALONE: alone, AGAIN: {place: again[place] for place in greedy}}
+    pairs = {
+        arm: [answer.beside(sentinels[place].answer) for place, answer in answers_of_arm.items()]
+        for arm, answers_of_arm in arms.items()
+    }
+    results.append(judge_batch_invariance(pairs))
     checks = [
         _check(backend, sentinel, prompt, answer)
         for sentinel, prompt, answer in zip(sentinels, prompts, again, strict=True)
@@ -143,31 +149,30 @@ def _asked_in_disorder(
 
 def _alone(
     backend: CanaryBackend, greedy: Sequence[int], prompts: Sequence[ChatPrompt], sentinels: Sequence[Sentinel]
-) -> dict[int, str]:
+) -> dict[int, CanaryAnswer]:
     """The shortest half of the answers, one request at a time: alone is what takes longest."""
     shortest = sorted(greedy, key=lambda place: (sentinels[place].output_tokens, place))
     places = shortest[: (len(greedy) + 1) // 2][:4]
     backend.forget_prefixes()
-    answers = backend.ask([(prompts[place], sentinels[place].decoding) for place in places], 1)
-    return {place: answer.text for place, answer in zip(places, answers, strict=True)}
+    answers = backend.ask([(prompts[place], _short(sentinels[place].decoding)) for place in places], 1)
+    return dict(zip(places, answers, strict=True))
+
+
+def _short(decoding: Mapping[str, Any]) -> dict[str, Any]:
+    return {**decoding, "max_tokens": min(MOST_TOKENS, decoding.get("max_tokens", MOST_TOKENS))}
 
 
 def _modality(
     kind: str,
     swapped: Sequence[_Swapped],
     sentinels: Sequence[Sentinel],
-    answers: Mapping[tuple[int, str], str],
+    answers: Mapping[tuple[int, str], CanaryAnswer],
 ) -> CanaryResult:
-    swaps = [
-        Swap(
-            sample=sentinels[one.place].name,
-            answer=sentinels[one.place].answer,
-            swapped_answer=answers.get((one.place, kind)),
-            prompt_changed=one.changed,
-            tells=sentinels[one.place].tells,
-        )
-        for one in swapped
-    ]
+    swaps = []
+    for one in swapped:
+        sentinel, found = sentinels[one.place], answers.get((one.place, kind))
+        answer, other = found.beside(sentinel.answer) if found is not None else (sentinel.answer, None)
+        swaps.append(Swap(sentinel.name, answer, other, one.changed, sentinel.tells))
     return judge_modality_use(kind, swaps)
 
 

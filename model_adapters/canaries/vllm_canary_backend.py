@@ -9,7 +9,7 @@ from tliveomni_eval.model_adapters.canaries.canary_backend import CanaryAnswer
 from tliveomni_eval.model_adapters.canaries.processor_tokens import count_tokens, media_token_ids, processor_tokens
 from tliveomni_eval.model_adapters.vllm_backend.adapter import engine_prompt
 from tliveomni_eval.model_adapters.vllm_backend.chat_prompt import ChatPrompt
-from tliveomni_eval.model_adapters.vllm_backend.engine_loop import Request
+from tliveomni_eval.model_adapters.vllm_backend.engine_loop import Request, Response
 
 if TYPE_CHECKING:
     from tliveomni_eval.model_adapters.vllm_backend.adapter import TLiveOmniVLLM
@@ -78,16 +78,23 @@ class VLLMCanaryBackend:
             Request(name, engine_prompt(prompt), SamplingParams(**sampling, output_kind=RequestOutputKind.FINAL_ONLY))
             for name, (prompt, sampling) in zip(names, prompts, strict=True)
         )
-        texts: dict[str, str] = {}
+        responses: dict[str, Response] = {}
         engine = _NotingEngine(self._model.llm.llm_engine)
         self._model.run_requests(
             requests,
-            lambda name, response: texts.update({name: response.text}),
+            responses.__setitem__,
             at_a_time or self._model.most_in_flight,
             engine,
         )
         ids = media_token_ids(self._model.template)
-        return [CanaryAnswer(texts[name], count_tokens(engine.prompt_tokens[name], ids)) for name in names]
+        return [
+            CanaryAnswer(
+                text=responses[name].text,
+                prompt_tokens=count_tokens(engine.prompt_tokens[name], ids),
+                was_cut=responses[name].finish_reason == "length",
+            )
+            for name in names
+        ]
 
     def forget_prefixes(self) -> None:
         """Empty the prefix cache."""

@@ -312,6 +312,25 @@ def test_a_medium_that_the_context_has_no_room_for_is_not_put_in_place_of_anothe
     assert 2 <= sum(size > LARGEST_MEDIA for size in backend.sizes) <= 3
 
 
+class AnswersAtLength(SoundBackend):
+    """Its answers have a token a character and more of them than a canary waits for."""
+
+    def answer(self, prompt: ChatPrompt) -> str:
+        return 3 * super().answer(prompt)
+
+    def ask(self, prompts: Sequence[tuple[ChatPrompt, Mapping[str, Any]]], at_a_time: int | None) -> list[CanaryAnswer]:
+        assert {decoding["max_tokens"] for _, decoding in prompts} == {64}
+        return [replace(one, text=one.text[:64], was_cut=True) for one in super().ask(prompts, at_a_time)]
+
+
+def test_long_answers_are_compared_as_far_as_a_canary_waits(media: list[Any]) -> None:
+    results = {result.name: result for result in canaries(AnswersAtLength(), media, max_tokens=512)}
+    assert results["batch-invariance"].status == results["modality-image"].status == "pass"
+    assert results["batch-invariance"].figures["alone, prefix cache cold: differing"] == 0
+    assert CanaryAnswer("元\ufffd", {}, True).beside("元价") == ("元", "元")
+    assert CanaryAnswer("ab", {}).beside("abc") == ("abc", "ab")
+
+
 def test_sampled_answers_are_not_compared(media: list[Any]) -> None:
     results = {result.name: result for result in canaries(MixesUpTheBatch(), media, temperature=0.7)}
     assert results["batch-invariance"].status == "not_applicable"
