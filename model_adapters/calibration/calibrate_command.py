@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -70,11 +71,11 @@ def command(
     sizes = [(folder / MANIFEST_NAME) for folder in sources]
     total = 2 * sum(path.stat().st_size for path in sizes if path.is_file())
     with tqdm(total=total, desc="reading manifests", unit="B", unit_scale=True) as bar:
-        scan = scan_manifests(sources, weights, bar.update)
+        scan = scan_manifests(sources, weights, lambda count: _advance(bar, count))
     with tqdm(desc="reading evaluation data", unit="sample") as bar:
-        forbidden = index_evaluation(held_out, bar.update)
+        forbidden = index_evaluation(held_out, lambda count: _advance(bar, count))
     with tqdm(desc="looking at candidates", unit="sample") as bar:
-        pool = draw_candidates(scan, samples, seed, forbidden, bar.update)
+        pool = draw_candidates(scan, samples, seed, forbidden, lambda count: _advance(bar, count))
     request = Request(samples, seed, held_out, forbidden.samples, index, frozenset(measured))
     report = write_calibration_set(scan, pool, request, out)
     for fault in forbidden.unreadable[:5]:
@@ -84,3 +85,7 @@ def command(
         return
     print_report(report, Console())
     click.echo(f"{out}: tlive quantize --calibration {out} …")
+
+
+def _advance(bar: Any, count: int) -> None:
+    bar.update(count)

@@ -100,7 +100,7 @@ def index_evaluation(folders: Sequence[Path], progress: Callable[[int], None] = 
                 wanted.setdefault(sample.id, []).append(media)
                 assert path == media.path
             trimmed = [sample.model_copy(update={"media": tuple(wanted.get(sample.id, ()))}) for sample in samples]
-            found = pool.map(lambda sample, root=folder: facts_or_fault(root, sample), trimmed)  # type: ignore[misc]
+            found = pool.map(lambda sample, root=folder: facts_or_fault(root, sample), trimmed)
             for sample, facts in zip(samples, found, strict=True):
                 if isinstance(facts, str):
                     index.unreadable.append(facts)

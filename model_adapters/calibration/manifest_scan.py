@@ -108,8 +108,8 @@ def scan_manifests(folders: Sequence[Path], weights: Weights, progress: Progress
     """
     parts = [part for number, folder in enumerate(folders) for part in _parts(number, folder)]
     miner = TemplateMiner()
-    for part, found in zip(parts, _each(_learn, parts), strict=True):
-        miner.merge(found)
+    for part, learnt in zip(parts, _each(_learn, parts), strict=True):
+        miner.merge(learnt)
         progress(part.end - part.start)
     columns = []
     for found in _each(partial(_sort, templates=miner.templates(), weights=weights), parts):

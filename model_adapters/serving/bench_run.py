@@ -112,7 +112,10 @@ def does_not_fit(spec: WorkloadSpec, backend: BenchBackend) -> str:
 def _workload(
     backend: BenchBackend, spec: WorkloadSpec, settings: BenchSettings, scratch: Path, announce: Announce
 ) -> Workload:
-    requests = _requests(backend, spec, settings, scratch, settings.requests, settings.seed)
+    # Under load no request comes twice, or a cache would answer for the second.
+    most = max(settings.requests, 2 * max(settings.concurrency, default=0))
+    pool = _requests(backend, spec, settings, scratch, most, settings.seed)
+    requests = pool[: settings.requests]
     warm_up = _requests(backend, spec, settings, scratch, 1, settings.seed + 1)
     backend.run(warm_up, None, 1, settings.timeout_s)
     repeats: list[list[Outcome]] = []
@@ -123,7 +126,7 @@ def _workload(
         repeats.append(backend.run(requests, None, 1, settings.timeout_s))
     outcomes = [outcome for repeat in repeats for outcome in repeat]
     used = _joules_per_sample(energy, len(outcomes))
-    steps = _steps(backend, spec, requests, settings, announce)
+    steps = _steps(backend, spec, pool, settings, announce)
     caches = _caches(backend, spec, requests, settings.timeout_s)
     return _figures(spec, repeats, settings, steps, caches, backend.memory(), used)
 
@@ -187,7 +190,9 @@ def _steps(
     for concurrency in settings.concurrency:
         announce(f"{spec.name}: {concurrency} at a time")
         _reset(backend)
-        outcomes = backend.run(_repeated(requests, 2 * concurrency), None, concurrency, settings.timeout_s)
+        outcomes = backend.run(
+            requests[: max(settings.requests, 2 * concurrency)], None, concurrency, settings.timeout_s
+        )
         steps.append(load_step("closed", concurrency, outcomes, settings.slo))
     for rate in settings.rates:
         announce(f"{spec.name}: {rate:g} a second")
@@ -195,11 +200,6 @@ def _steps(
         arrivals = poisson_arrivals(rate, len(requests), settings.seed)
         steps.append(load_step("open", rate, backend.run(requests, arrivals, None, settings.timeout_s), settings.slo))
     return steps
-
-
-def _repeated(requests: Sequence[BenchRequest], at_least: int) -> list[BenchRequest]:
-    rounds = -(-at_least // len(requests))
-    return list(requests) * max(1, rounds)
 
 
 def _reset(backend: BenchBackend) -> None:

@@ -18,8 +18,8 @@ def print_bench(report: BenchReport, console: Console) -> None:
                    title=f"{report.name} ({report.backend}), one request at a time, medians")  # fmt: skip
     parts = Table("workload", "loading", "preprocessing", "queue", "encoder + prefill", title="TTFT in parts, medians")
     caches = Table("workload", "cache", "TTFT cold", "TTFT warm", title="caches")
-    steps = Table("workload", "load", "requests/s", "output tokens/s", "TTFT P50 / P95 / P99", "TPOT P50 / P95 / P99",
-                  "latency P50 / P95 / P99", "goodput/s", "failed + late", title="under load")  # fmt: skip
+    steps = Table("workload", "load", "requests/s", "output tokens/s", "TTFT ms", "TPOT ms",
+                  "latency ms", "goodput/s", "failed + late", title="under load; times are P50/P95/P99")  # fmt: skip
     for row in report.workloads:
         spread = f" ± {row.seconds_per_sample_sd:.3f}" if row.seconds_per_sample_sd is not None else ""
         single.add_row(
@@ -64,4 +64,9 @@ def _seconds(value: float | None) -> str:
 
 
 def _three(found: Percentiles | None) -> str:
-    return "–" if found is None else " / ".join(_seconds(item.value) for item in (found.p50, found.p95, found.p99))
+    if found is None:
+        return "–"
+    return "/".join(
+        f"{1000 * item.value:.3g}" if item.value < 1 else f"{1000 * item.value:.0f}"
+        for item in (found.p50, found.p95, found.p99)
+    )

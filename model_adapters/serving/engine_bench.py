@@ -164,11 +164,12 @@ class EngineBench:
         )
         self._number += 1
         name = f"bench-{self._number}"
+        refused: tuple[type[Exception], ...] = (UserError, *refusal_errors())
         try:
             prompt = self._model.prompt_of_messages(request.messages)
             loaded = time.perf_counter()
             self._engine.add_request(name, engine_prompt(prompt), sampling)
-        except (UserError, *refusal_errors()) as error:
+        except refused as error:
             outcome.error, outcome.last = str(error)[:300], time.perf_counter()
             return outcome
         outcome.loading_s = loaded - begun

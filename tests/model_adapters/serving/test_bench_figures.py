@@ -110,7 +110,7 @@ def test_generated_requests_have_the_length_to_the_token_and_differ(name, tmp_pa
 
 
 def test_media_longer_than_the_prompt_are_said(tmp_path):
-    with pytest.raises(UserError, match=r"110 tokens, more than the 50"):
+    with pytest.raises(UserError, match=r"111 tokens, more than the 50"):
         generated(scaled(WORKLOADS["image"], 50, 5), 1, 0, tmp_path, words_and_media)
 
 
