@@ -13,7 +13,7 @@ from vllm.model_executor.layers.linear import ReplicatedLinear
 from vllm.model_executor.models.qwen3_omni_moe_thinker import Qwen3OmniMoeAudioEncoder
 
 
-class AudioDeepStackMerger(nn.Module):
+class AudioDeepStackMerger(nn.Module):  # type: ignore[misc]
     """Takes an audio layer's output to the language model's width: linear, activation, linear.
 
     Args:

@@ -207,7 +207,12 @@ class TLiveOmniMultiModalProcessor(Qwen3VLMultiModalProcessor):  # type: ignore[
         heard = audio_tokens_of_groups(seconds, audio_tokens)
         full = interleave(times, tokens_a_group, heard, self._media_tokens)
         video = self._placeholders["video"]
-        return VideoExpansion(full, lambda tokens: torch.tensor(tokens) == video, seconds, tokens_a_group)
+
+        def is_video(*arguments: Any) -> torch.Tensor:
+            # vLLM 0.26 passes the tokenizer first.
+            return torch.tensor(arguments[-1]) == video
+
+        return VideoExpansion(full, is_video, seconds, tokens_a_group)
 
     def _with_joint_identity(self, inputs: Any, pairing: MediaPairing) -> Any:
         """The request with the identity of each video made that of video and sound, and so its sound's."""
@@ -247,7 +252,7 @@ class TLiveOmniMultiModalProcessor(Qwen3VLMultiModalProcessor):  # type: ignore[
         )
 
 
-class TLiveOmniMultiModalProcessor026(ProcessorHooks026, TLiveOmniMultiModalProcessor):
+class TLiveOmniMultiModalProcessor026(ProcessorHooks026, TLiveOmniMultiModalProcessor):  # type: ignore[misc]
     """The processor as vLLM 0.26 calls it."""
 
 

@@ -22,7 +22,8 @@ class TLiveOmniProcessingInfo(Qwen3VLProcessingInfo):  # type: ignore[misc]
 
     def get_hf_config(self) -> TLiveOmniConfig:
         """The checkpoint's configuration."""
-        return self.ctx.get_hf_config(TLiveOmniConfig)
+        config: TLiveOmniConfig = self.ctx.get_hf_config(TLiveOmniConfig)
+        return config
 
     def get_hf_processor(self, **kwargs: object) -> Qwen3VLProcessor:
         """Qwen3-VL's processor over the parts of the checkpoint's own, for images and videos.

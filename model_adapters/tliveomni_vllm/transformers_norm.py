@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from vllm.model_executor.layers.layernorm import RMSNorm
 
 
-class TransformersRMSNorm(nn.Module):
+class TransformersRMSNorm(nn.Module):  # type: ignore[misc]
     """RMSNorm as `Qwen3VLTextRMSNorm` computes it.
 
     The residual is added in the type of the activations, so the sum is rounded before it is normalised; vLLM's fused
