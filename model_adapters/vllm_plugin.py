@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import faulthandler
 import signal
-import sys
 
 _MODEL = "tliveomni_eval.model_adapters.tliveomni_vllm.model:TLiveOmniForConditionalGeneration"
+_STANDARD_ERROR = 2
 
 
 def register() -> None:
@@ -17,7 +17,7 @@ def register() -> None:
     for 4-bit weights is added, see `quantization.unpacking_kernel`.
     """
     # A run whose engine hangs asks for the stacks of all its processes before it ends them.
-    faulthandler.register(signal.SIGUSR2, file=sys.__stderr__, all_threads=True)
+    faulthandler.register(signal.SIGUSR2, file=_STANDARD_ERROR, all_threads=True)
     from tliveomni_eval.model_adapters.tliveomni.registration import register_processing
     from vllm import ModelRegistry
     from vllm.platforms import current_platform

@@ -59,7 +59,11 @@ def judge_prompt_fidelity(checks: Sequence[PromptCheck]) -> CanaryResult:
     """Decide on all sentinels."""
     faults = [(check.sample, fault) for check in checks if (fault := check.fault())]
     compared = [check for check in checks if check.processor_tokens is not None]
-    figures = {"sentinels": len(checks), "compared_with_processor": len(compared), "faulty": len(faults)}
+    figures: dict[str, float] = {
+        "sentinels": len(checks),
+        "compared_with_processor": len(compared),
+        "faulty": len(faults),
+    }
     if faults:
         sample, fault = faults[0]
         summary = (
