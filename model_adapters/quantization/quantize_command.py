@@ -5,9 +5,13 @@ from __future__ import annotations
 import importlib.util
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from tliveomni_eval.evals.errors import UserError
+
+if TYPE_CHECKING:
+    from tliveomni_eval.model_adapters.quantization.recipe import Recipe
 
 
 @click.command(name="quantize")
@@ -27,6 +31,9 @@ from tliveomni_eval.evals.errors import UserError
 @click.option("--samples", type=click.IntRange(min=1), help="Calibration samples instead of the recipe's number.")
 @click.option("--first-seed", type=click.IntRange(min=0), help="First calibration seed instead of the recipe's.")
 @click.option("--probe-samples", type=click.IntRange(min=0), default=16, show_default=True, help="Measure on so many.")
+@click.option("--scan", is_flag=True, help="Quantize nothing: measure each block quantized alone, by ability.")
+@click.option("--keep", type=click.IntRange(min=0), default=1, show_default=True,
+              help="With --scan: blocks that the proposal leaves at 16 bit.")  # fmt: skip
 @click.option("--list", "list_recipes", is_flag=True, help="List the recipes of the package.")
 @click.option("--json", "as_json", is_flag=True, help="Print quantization.json instead of a table.")
 def command(
@@ -38,6 +45,8 @@ def command(
     samples: int | None,
     first_seed: int | None,
     probe_samples: int,
+    scan: bool,
+    keep: int,
     list_recipes: bool,
     as_json: bool,
 ) -> None:
@@ -53,9 +62,13 @@ def command(
         for name in recipe_names():
             click.echo(f"{name}\n    {load_recipe(name).description.strip()}")
         return
-    if model is None or recipe_name is None or out is None:
-        raise click.UsageError("--model, --recipe and --out are all needed (or --list)")
+    if model is None or recipe_name is None or (out is None and not scan):
+        raise click.UsageError("--model, --recipe and --out are all needed (or --list, or --scan without --out)")
     recipe = with_changes(load_recipe(recipe_name), include=include, samples=samples, first_seed=first_seed)
+    if scan:
+        _scan(model, recipe, probe_samples, keep, as_json)
+        return
+    assert out is not None
     if importlib.util.find_spec("llmcompressor") is None:
         raise UserError(
             "llm-compressor is not installed in this environment, and cannot be beside vLLM. In the project's folder, "
@@ -79,6 +92,30 @@ def command(
     from rich.console import Console
 
     Console().print(quantization_table(record))
+
+
+def _scan(model: Path, recipe: Recipe, samples: int, keep: int, as_json: bool) -> None:
+    import yaml
+    from rich.console import Console
+    from rich.table import Table
+    from tliveomni_eval.model_adapters.quantization.sensitivity_scan import scan_blocks
+
+    report = scan_blocks(model, recipe, max(1, samples), keep, announce=lambda step: click.echo(step, err=True))
+    if as_json:
+        click.echo(report.model_dump_json(indent=2))
+        return
+    abilities = list(report.samples)
+    table = Table("quantized alone", title=f"{recipe.name}: KL in nats a token (changed tokens)")
+    for name in ("linears", *abilities):
+        table.add_column(name, justify="right")
+    for row in (*report.blocks, report.whole):
+        cells = [f"{row.kl_divergence[name]:.5f} ({row.changed_tokens[name]:.1%})" for name in abilities]
+        table.add_row(".".join(row.block.split(".")[-3:]), str(row.linears), *cells)
+    console = Console()
+    console.print(table)
+    if report.proposal:
+        click.echo("to leave the most sensitive at 16 bit, add to the recipe:")
+        click.echo(yaml.safe_dump({"overrides": report.proposal}, sort_keys=False).rstrip())
 
 
 def _quiet_llm_compressor() -> None:
