@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 @click.option("--out", type=click.Path(path_type=Path), default=Path("runs"), show_default=True,
               help="Folder that gets one run folder a variant.")  # fmt: skip
 @click.option("--limit", type=click.IntRange(min=1), default=None, help="First samples of each task only.")
+@click.option("--backend", type=click.Choice(["tliveomni_vllm", "tliveomni_hf"]), default="tliveomni_vllm",
+              show_default=True, help="What answers: vLLM, or the transformers reference.")  # fmt: skip
 @click.option("--model-args", default="", help="Further arguments of the backend, as for lmms-eval --model_args.")
 @click.option("--fresh", is_flag=True, help="Forget earlier responses of these runs.")
 @click.option("--jobs", type=click.IntRange(min=1), default=None, metavar="N",
@@ -44,6 +46,7 @@ def command(
     checkpoints: tuple[str, ...],
     out: Path,
     limit: int | None,
+    backend: str,
     model_args: str,
     fresh: bool,
     jobs: int | None,
@@ -63,7 +66,9 @@ def command(
     from tliveomni_eval.tasks.task_index import leaf_tasks, read_task_index
 
     specifications = [
-        specification.model_copy(update={"canaries": not no_canaries, "hang_timeout_s": hang_timeout})
+        specification.model_copy(
+            update={"backend": backend, "canaries": not no_canaries, "hang_timeout_s": hang_timeout}
+        )
         for specification in _specifications(tasks, variants, checkpoints, out, limit, model_args)
     ]
     for specification in specifications:
@@ -125,7 +130,8 @@ def _run_all(specifications: list[RunSpecification], jobs: int, console: Console
     from tliveomni_eval.model_adapters.run.side_by_side import has_cpu_build_of_vllm, plan_waves, usable_cores
     from tliveomni_eval.model_adapters.run.warm_start import WarmServer
 
-    warm_server = WarmServer() if len(specifications) > 1 and has_cpu_build_of_vllm() else None
+    on_vllm = all(specification.backend == "tliveomni_vllm" for specification in specifications)
+    warm_server = WarmServer() if len(specifications) > 1 and on_vllm and has_cpu_build_of_vllm() else None
     outcomes: dict[str, RunOutcome] = {}
     for wave in plan_waves(len(specifications), jobs, usable_cores()):
         running = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -19,6 +19,7 @@ class RunSpecification(BaseModel):
         name: Name of the run.
         variant: Precision by name; may be empty with a `model`.
         model: Checkpoint folder or hub name; empty for the embedded one.
+        backend: Which of our models for lmms-eval answers, by name.
         model_args: Further `--model_args` of the backend.
         tasks: Names of tasks and groups.
         only_our_tasks: All tasks are ours, so that lmms-eval's own need not be read.
@@ -36,6 +37,7 @@ class RunSpecification(BaseModel):
     name: str
     variant: str
     model: str = ""
+    backend: Literal["tliveomni_vllm", "tliveomni_hf"] = "tliveomni_vllm"
     model_args: dict[str, Any] = {}
     tasks: list[str]
     only_our_tasks: bool
