@@ -100,13 +100,14 @@ page:
 COMPOSE_VENV := .venv-compose
 SIDE ?= eval
 SPEECH ?= build/speech
+LINES ?=
 BANK ?= $(if $(filter eval,$(SIDE)),tasks/composer/speech,$(SPEECH)/bank-$(SIDE))
 
 .PHONY: compose-speech
 compose-speech: $(COMPOSE_VENV)/.ready $(SPEECH)/package/voices
 	@command -v espeak-ng >/dev/null || { echo "no espeak-ng: install one (Debian: apt-get install espeak-ng)"; exit 1; }
 	$(COMPOSE_VENV)/bin/python -m tliveomni_eval.tasks.composer.synthesize_speech --voices $(SPEECH)/package/voices \
-	  --out $(SPEECH)/$(SIDE) --bank $(BANK) --side $(SIDE)
+	  --out $(SPEECH)/$(SIDE) --bank $(BANK) --side $(SIDE) $(if $(LINES),--lines $(LINES))
 
 $(COMPOSE_VENV)/.ready: pyproject.toml requirements-compose.txt
 	@$(UV) --version >/dev/null 2>&1 || $(PYTHON) -m pip install --quiet 'uv>=0.5'

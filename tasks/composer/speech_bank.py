@@ -72,7 +72,7 @@ class SpeechBank:
     """Utterances and their audio.
 
     Args:
-        folder: Holds `utterances.jsonl` and one `VOICE.opus` a voice.
+        folder: Holds `utterances.jsonl` and one `VOICE.opus` a voice; without these it can be read, not heard.
 
     Raises:
         UserError: There is no bank in the folder.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
@@ -55,7 +56,7 @@ def _command(task: str, samples: int, seed: int, summary: str, with_progress: Pr
         from tliveomni_eval.tasks.composer.live_ocr_set import write_manifest
         from tliveomni_eval.tasks.composer.real_speech import write_real_speech
         from tliveomni_eval.tasks.composer.set_record import files_sha256, write_set_record
-        from tliveomni_eval.tasks.composer.speech_bank import BANK_FOLDER
+        from tliveomni_eval.tasks.composer.speech_bank import BANK_FOLDER, INDEX_NAME
 
         if real is not None and task != "live_asr":
             raise UserError("--real is for live_asr: its recordings have one speaker and no times")
@@ -71,6 +72,9 @@ def _command(task: str, samples: int, seed: int, summary: str, with_progress: Pr
         if real is not None:
             lines += write_real_speech(out, real)
         write_manifest(out, lines)
+        if bank is not None:
+            # A bank of its own need not lie beside the set: what was said, by whom and how long stays with it.
+            shutil.copyfile(bank / INDEX_NAME, out / INDEX_NAME)
         options = (" --bank BANK" if bank else "") + (" --real LIBRIVOX" if real else "")
         write_set_record(
             out,
