@@ -53,7 +53,8 @@ def read_sound(path: Path, sampling_rate: int) -> npt.NDArray[np.float32]:
     if not parts:
         return np.zeros(0, dtype=np.float32)
     lead = round(((heard_from or 0.0) - begins) * sampling_rate)
-    samples = np.concatenate([np.zeros(max(0, lead), dtype=np.float32), *parts])[max(0, -lead) :]
+    silence = np.zeros(max(0, lead), dtype=np.float32)
+    samples: npt.NDArray[np.float32] = np.concatenate([silence, *parts])[max(0, -lead) :]
     if not np.isfinite(samples).all():
         raise MediaError(f"video {path}: some samples of its sound are not finite numbers; write it again")
     return samples

@@ -11,7 +11,7 @@ from transformers.models.qwen3_omni_moe.configuration_qwen3_omni_moe import Qwen
 from transformers.models.qwen3_omni_moe.modeling_qwen3_omni_moe import Qwen3OmniMoeAudioEncoder
 
 
-class AudioDeepStackMerger(nn.Module):
+class AudioDeepStackMerger(nn.Module):  # type: ignore[misc]
     """Takes an audio layer's output to the language model's width, as the aligner does: linear, activation, linear.
 
     Args:

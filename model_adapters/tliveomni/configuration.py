@@ -41,15 +41,16 @@ class TLiveOmniConfig(Qwen3VLConfig):  # type: ignore[misc]
         "audio_config": Qwen3OmniMoeAudioEncoderConfig,
     }
 
-    audio_config: dict | Qwen3OmniMoeAudioEncoderConfig | None = None  # type: ignore[type-arg]
+    audio_config: Any = None
     audio_deepstack_layer_indexes: list[int] | tuple[int, ...] = (8, 16, 24)
     audio_token_id: int = 151675
     audio_start_token_id: int = 151669
     audio_end_token_id: int = 151670
 
     def __post_init__(self, **kwargs: Any) -> None:
-        if not isinstance(self.text_config, Qwen3VLTextConfig):
-            self.text_config = Qwen3VLTextConfig(**(self.text_config or {}))
+        text: Any = self.text_config  # type: ignore[has-type]
+        if not isinstance(text, Qwen3VLTextConfig):
+            self.text_config = Qwen3VLTextConfig(**(text or {}))
         if self.audio_config is None:
             self.audio_config = Qwen3OmniMoeAudioEncoderConfig(output_dim=self.text_config.hidden_size)
         elif isinstance(self.audio_config, dict):

@@ -19,7 +19,7 @@ from .interleaving import MediaTokens, audio_tokens_of_groups, interleave, writt
 _NOT_FOR_THE_MODEL = ("video_metadata",)
 
 
-class TLiveOmniProcessorKwargs(Qwen3VLProcessorKwargs, total=False):  # type: ignore[misc]
+class TLiveOmniProcessorKwargs(Qwen3VLProcessorKwargs, total=False):  # type: ignore[misc, call-arg]
     """Qwen3-VL's, and for audio: no padding and no cut before the features are extracted."""
 
     _defaults = {  # noqa: RUF012
@@ -133,7 +133,7 @@ class TLiveOmniProcessor(Qwen3VLProcessor):  # type: ignore[misc]
             audio_inputs: With `feature_attention_mask`.
             audio_idx: Which audio.
         """
-        return self.audio_token * _tokens_of_audio(audio_inputs, audio_idx)
+        return str(self.audio_token) * _tokens_of_audio(audio_inputs, audio_idx)
 
     def replace_video_with_audio_token(self, video_inputs: Any, video_idx: int, audio_tokens: int) -> str:
         """The placeholders of a video and its sound, interleaved by time.

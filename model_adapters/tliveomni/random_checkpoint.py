@@ -168,18 +168,23 @@ def write_random_checkpoint(folder: Path, size: Size = "tiny", seed: int = 0, dt
     }
     (folder / "generation_config.json").write_text(json.dumps(generation, indent=2), encoding="utf-8")
     config.save_pretrained(folder)
-    build_processor(folder, size).save_pretrained(folder)
+    build_processor(folder, *_IMAGE_PIXELS[size]).save_pretrained(folder)
     _write_weights(folder, config, seed, dtype)
     return folder
 
 
-def build_processor(tokenizer_folder: Path, size: Size) -> Any:
-    """The processor of a size, with the tokenizer of a folder."""
+def build_processor(tokenizer_folder: Path, least: int, most: int) -> Any:
+    """A processor with the tokenizer of a folder.
+
+    Args:
+        tokenizer_folder: Holds the tokenizer's files.
+        least: Fewest pixels of an image; and, for a video, of a frame group times the groups.
+        most: Most pixels of an image; a video has up to 768 times as many in all.
+    """
     from transformers import AutoTokenizer, Qwen2VLImageProcessor, Qwen3VLVideoProcessor, WhisperFeatureExtractor
 
     from .processing import TLiveOmniProcessor
 
-    least, most = _IMAGE_PIXELS[size]
     grid = {
         "patch_size": 16,
         "temporal_patch_size": 2,
@@ -209,14 +214,16 @@ def random_weight(name: str, shape: tuple[int, ...], seed: int, is_norm: bool) -
         is_norm: Whether it is the weight of a norm.
     """
     generator = np.random.default_rng([seed, zlib.crc32(name.encode())])
-    values = generator.standard_normal(shape, dtype=np.float32)
+    values: NDArray[np.float32] = generator.standard_normal(shape, dtype=np.float32)
     if is_norm:
-        return (1 + 0.1 * values).astype(np.float32)
-    if len(shape) == 1:
-        return (0.1 * values).astype(np.float32)
-    fan_in = float(np.prod(shape[1:]))
-    spread = SPREAD_OF_LOGITS if name.endswith(("embed_tokens.weight", "lm_head.weight")) else 1.0
-    return (values * spread / np.sqrt(fan_in)).astype(np.float32)
+        values *= np.float32(0.1)
+        values += 1
+    elif len(shape) == 1:
+        values *= np.float32(0.1)
+    else:
+        spread = SPREAD_OF_LOGITS if name.endswith(("embed_tokens.weight", "lm_head.weight")) else 1.0
+        values *= np.float32(spread / np.sqrt(np.prod(shape[1:])))
+    return values
 
 
 def _write_weights(folder: Path, config: TLiveOmniConfig, seed: int, dtype: str) -> None:

@@ -34,18 +34,20 @@ class PixelLimits:
             height: Of the picture.
 
         Example:
-            >>> PixelLimits(most=256 * 256).size(1280, 720)
-            (320, 160)
+            >>> PixelLimits(most=100_000).size(1280, 720)
+            (416, 224)
         """
         pixels = width * height
         if self.most is not None and pixels > self.most:
-            scale, rounded = math.sqrt(self.most / pixels), math.floor
-        elif self.least is not None and pixels < self.least:
-            scale, rounded = math.sqrt(self.least / pixels), math.ceil
-        else:
-            return width, height
-        unit = self.multiple
-        return max(unit, rounded(width * scale / unit) * unit), max(unit, rounded(height * scale / unit) * unit)
+            scale = math.sqrt(self.most / pixels) / self.multiple
+            return self._side(math.floor(width * scale)), self._side(math.floor(height * scale))
+        if self.least is not None and pixels < self.least:
+            scale = math.sqrt(self.least / pixels) / self.multiple
+            return self._side(math.ceil(width * scale)), self._side(math.ceil(height * scale))
+        return width, height
+
+    def _side(self, units: int) -> int:
+        return max(1, units) * self.multiple
 
     def image(self, image: Image.Image) -> Image.Image:
         """An image within the limits."""
