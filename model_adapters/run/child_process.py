@@ -22,6 +22,7 @@ from tliveomni_eval.model_adapters.run.warm_start import ForkedEvaluation, WarmS
 LOG_NAME = "run.log"
 SPECIFICATION_NAME = "specification.json"
 GRACE_S = 60
+ASK_AGAIN_S = 10
 INTERRUPTED_STATUS = 130
 STACKS_SIGNAL = signal.SIGUSR2
 """Makes a process of vLLM write the stacks of its threads to its log; see `vllm_plugin`."""
@@ -125,10 +126,16 @@ class FreshProcessRun:
     def end(self) -> None:
         """Wait for an interrupted process, and kill it where that takes too long."""
         try:
-            self._child.wait(timeout=GRACE_S)
-        except (subprocess.TimeoutExpired, KeyboardInterrupt):
-            self._child.kill()
-            self._child.wait()
+            for _ in range(GRACE_S // ASK_AGAIN_S):
+                with suppress(subprocess.TimeoutExpired):
+                    self._child.wait(timeout=ASK_AGAIN_S)
+                    return
+                # A process that had just been forked has not heard the first one.
+                self.interrupt()
+        except KeyboardInterrupt:
+            pass
+        self._child.kill()
+        self._child.wait()
 
     def end_group(self) -> None:
         """Kill what a process that died left running, an engine's own processes, once they have logged their stacks."""

@@ -62,19 +62,28 @@ class Tally:
     answers: int = 0
 
 
-def journal_rows(folder: Path) -> Rows:
-    """What a journal holds now; nothing where there is none yet."""
+def _journal(folder: Path, query: str) -> list[Any]:
     path = folder / "journal.sqlite"
     if not path.exists():
-        return {}
+        return []
     try:
         with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=5)) as database:
-            rows = database.execute("SELECT key, text, written_at FROM responses").fetchall()
+            return database.execute(query).fetchall()
     except sqlite3.OperationalError as error:
         if "no such table" in str(error):
-            return {}
+            return []
         raise
+
+
+def journal_rows(folder: Path) -> Rows:
+    """What a journal holds now; nothing where there is none yet."""
+    rows = _journal(folder, "SELECT key, text, written_at FROM responses")
     return {key: (text, written_at) for key, text, written_at in rows}
+
+
+def answer_count(folder: Path) -> int:
+    """How many responses a journal holds now."""
+    return sum(count for (count,) in _journal(folder, "SELECT count(*) FROM responses"))
 
 
 def check_kept(before: Rows, now: Rows) -> None:
@@ -175,11 +184,14 @@ class KilledRun:
         """What the journals hold now."""
         return {key: row for folder in self.folders for key, row in journal_rows(folder).items()}
 
+    def _answers(self) -> int:
+        return sum(answer_count(folder) for folder in self.folders)
+
     def _wait_for_a_moment(self, process: psutil.Popen) -> psutil.Popen:
-        wanted = len(self.rows()) + self._chance.randint(1, self._step)
+        wanted = self._answers() + self._chance.randint(1, self._step)
         # One in five falls at any time, so that loading, rendering and the end are met too.
         until = time.monotonic() + (self._chance.uniform(0, 12) if self._chance.random() < 0.2 else _LONGEST_WAIT_S)
-        while time.monotonic() < until and len(self.rows()) < wanted:
+        while time.monotonic() < until and self._answers() < wanted:
             if process.poll() is not None:
                 process = self._started_again(process.poll())
             time.sleep(_POLL_S)

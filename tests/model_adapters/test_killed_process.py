@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import signal
 from pathlib import Path
+from subprocess import TimeoutExpired
 
 import pytest
 from tliveomni_eval.model_adapters.run import supervised_run
-from tliveomni_eval.model_adapters.run.child_process import RunOutcome
+from tliveomni_eval.model_adapters.run.child_process import FreshProcessRun, RunOutcome
 from tliveomni_eval.model_adapters.run.oom_kills import oom_kills
 from tliveomni_eval.model_adapters.run.run_events import Event, Scored
 from tliveomni_eval.model_adapters.run.run_specification import RunSpecification
@@ -69,3 +70,36 @@ def test_only_a_death_of_the_engine_blames_a_request(
     assert first.after_engine_death == ""
     assert bool(second.after_engine_death) is blamed
     assert [event.event for event in seen] == ["restarted"]
+
+
+class HardOfHearing:
+    """A process that hears the interrupt only when it is told `deaf` times again."""
+
+    pid = None
+
+    def __init__(self, deaf: int) -> None:
+        self.deaf, self.heard, self.killed = deaf, 0, False
+
+    def poll(self) -> int | None:
+        return -signal.SIGKILL if self.killed else 130 if self.heard > self.deaf else None
+
+    def wait(self, timeout: float | None = None) -> int:
+        if (status := self.poll()) is None:
+            raise TimeoutExpired("evaluation", timeout or 0)
+        return status
+
+    def send_signal(self, number: int, /) -> None:
+        self.heard += number == signal.SIGINT
+
+    def kill(self) -> None:
+        self.killed = True
+
+
+@pytest.mark.parametrize(("deaf", "killed"), [(0, False), (1, False), (3, False), (10**6, True)])
+def test_an_interrupt_that_was_not_heard_is_said_again(deaf: int, killed: bool) -> None:
+    run = FreshProcessRun.__new__(FreshProcessRun)
+    run._child = child = HardOfHearing(deaf)
+    run.interrupt()
+    run.end()
+    assert child.killed is killed
+    assert child.poll() is not None
