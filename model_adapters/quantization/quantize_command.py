@@ -11,7 +11,10 @@ import click
 from tliveomni_eval.evals.errors import UserError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tliveomni_eval.model_adapters.quantization.recipe import Recipe
+    from tliveomni_eval.model_adapters.quantization.until_pass import Attempt, Search, Workshop
 
 
 @click.command(name="quantize")
@@ -34,6 +37,10 @@ if TYPE_CHECKING:
 @click.option("--scan", is_flag=True, help="Quantize nothing: measure each block quantized alone, by ability.")
 @click.option("--keep", type=click.IntRange(min=0), default=1, show_default=True,
               help="With --scan: blocks that the proposal leaves at 16 bit.")  # fmt: skip
+@click.option("--until-pass", "policy", type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="POLICY",
+              help="Raise precision by the scan until this policy passes; runs where vLLM is installed.")  # fmt: skip
+@click.option("--tasks", default="live_ocr", show_default=True, help="With --until-pass: what is run and gated.")
+@click.option("--limit", type=click.IntRange(min=1), help="With --until-pass: first samples of each task only.")
 @click.option("--list", "list_recipes", is_flag=True, help="List the recipes of the package.")
 @click.option("--json", "as_json", is_flag=True, help="Print quantization.json instead of a table.")
 def command(
@@ -47,9 +54,12 @@ def command(
     probe_samples: int,
     scan: bool,
     keep: int,
+    policy: Path | None,
+    tasks: str,
+    limit: int | None,
     list_recipes: bool,
     as_json: bool,
-) -> None:
+) -> int:
     """Make a quantized checkpoint that vLLM loads.
 
     Runs in its own environment, because llm-compressor and vLLM need different versions of compressed-tensors:
@@ -61,14 +71,23 @@ def command(
     if list_recipes:
         for name in recipe_names():
             click.echo(f"{name}\n    {load_recipe(name).description.strip()}")
-        return
+        return 0
     if model is None or recipe_name is None or (out is None and not scan):
         raise click.UsageError("--model, --recipe and --out are all needed (or --list, or --scan without --out)")
     recipe = with_changes(load_recipe(recipe_name), include=include, samples=samples, first_seed=first_seed)
     if scan:
         _scan(model, recipe, probe_samples, keep, as_json)
-        return
+        return 0
     assert out is not None
+    if policy is not None:
+        from tliveomni_eval.model_adapters.quantization.sensitivity_scan import scan_blocks
+        from tliveomni_eval.model_adapters.quantization.until_pass import Workshop, quantize_command, search
+
+        quantize_command()
+        scanned = scan_blocks(model, recipe, max(1, probe_samples), 0, announce=lambda step: click.echo(step, err=True))
+        shop = Workshop(model, recipe, out, policy, tasks, limit, calibration_folder, scanned.members)
+        order = [block.block for block in scanned.blocks]
+        return _report_search(search(order, lambda kept: _announced(shop, kept)), as_json)
     if importlib.util.find_spec("llmcompressor") is None:
         raise UserError(
             "llm-compressor is not installed in this environment, and cannot be beside vLLM. In the project's folder, "
@@ -88,10 +107,35 @@ def command(
     )
     if as_json:
         click.echo(record.model_dump_json(indent=2))
-        return
+        return 0
     from rich.console import Console
 
     Console().print(quantization_table(record))
+    return 0
+
+
+def _announced(shop: Workshop, kept: Sequence[str]) -> Attempt:
+    click.echo(f"quantizing, running and gating with {len(kept)} blocks at 16 bit", err=True)
+    attempt = shop.attempt(kept)
+    click.echo(f"  {attempt.outcome}: {attempt.summary}", err=True)
+    return attempt
+
+
+def _report_search(found: Search, as_json: bool) -> int:
+    last = found.attempts[-1]
+    if as_json:
+        click.echo(found.model_dump_json(indent=2))
+    elif found.result == "passed":
+        click.echo(f"PASS with {len(last.kept)} blocks at 16 bit: {', '.join(last.kept) or 'none'}")
+    elif found.result == "too_few_samples":
+        click.echo(
+            "cannot be reached with these samples, whatever the precision: no outcome at all could PASS in "
+            f"{', '.join(last.hopeless[:5])}{' …' if len(last.hopeless) > 5 else ''} (`tlive gate plan` says how many "
+            "clusters could)"
+        )
+    else:
+        click.echo(f"not reached: {last.outcome} with {len(last.kept)} blocks at 16 bit. {last.summary}")
+    return 0 if found.result == "passed" else 1
 
 
 def _scan(model: Path, recipe: Recipe, samples: int, keep: int, as_json: bool) -> None:

@@ -57,6 +57,7 @@ class ScanReport(_Frozen):
         blocks: The blocks.
         whole: All blocks quantized at once.
         proposal: Overrides for the recipe that leave the most sensitive blocks at 16 bit.
+        members: Linears of each block.
     """
 
     recipe: str
@@ -64,6 +65,7 @@ class ScanReport(_Frozen):
     blocks: list[BlockLoss]
     whole: BlockLoss
     proposal: list[dict[str, Any]]
+    members: dict[str, list[str]]
 
 
 def scan_blocks(
@@ -120,6 +122,7 @@ def scan_blocks(
         blocks=blocks,
         whole=loss("all blocks", list(governed)),
         proposal=proposed_overrides(blocks, members, keep),
+        members=members,
     )
 
 
@@ -136,8 +139,18 @@ def proposed_overrides(
     chosen = [item.block for item in blocks[:keep] if item.worst > 0]
     if not chosen or len(chosen) == len(blocks):
         return []
-    targets = [rf"re:{re.escape(block)}\." if members[block] != [block] else block for block in chosen]
-    return [{"targets": targets, "weights": None}]
+    return [kept_override(chosen, members)]
+
+
+def kept_override(blocks: Sequence[str], members: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """The override of a recipe that leaves blocks at 16 bit.
+
+    Args:
+        blocks: Their names, at least one.
+        members: Linears of each block.
+    """
+    targets = [rf"re:{re.escape(block)}\." if members[block] != [block] else block for block in blocks]
+    return {"targets": targets, "weights": None}
 
 
 def round_to_nearest(weight: Any, scheme: WeightScheme, group_size: int | None) -> Any:
