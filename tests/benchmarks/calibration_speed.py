@@ -63,9 +63,10 @@ def main() -> int:
         words = [tlive, "calibrate", folder, "--out", Path(scratch) / "out"]
         done = subprocess.run([str(word) for word in words], check=False, stderr=subprocess.DEVNULL)
         seconds = time.perf_counter() - start
-        memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        memory = used.ru_maxrss * 1024
     print(
-        f"{given.lines:,} lines: {seconds:.1f} s of {LIMIT_S:.0f}, "
+        f"{given.lines:,} lines: {seconds:.1f} s of {LIMIT_S:.0f} ({used.ru_utime + used.ru_stime:.1f} s of cores), "
         f"{memory / 2**30:.2f} GiB of {LIMIT_BYTES / 2**30:.0f}"
     )
     return 0 if done.returncode == 0 and seconds < LIMIT_S and memory < LIMIT_BYTES else 1
