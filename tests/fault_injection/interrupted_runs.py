@@ -12,6 +12,7 @@ import argparse
 import json
 import os
 import random
+import re
 import signal
 import sqlite3
 import subprocess
@@ -31,6 +32,11 @@ FORK_SERVER = "multiprocessing.forkserver"
 KINDS = ("all processes", "evaluation process", "SIGTERM")
 TIMES = {"date", "start_time", "end_time", "total_evaluation_time_seconds"}
 """What lmms-eval's results say of when they were made."""
+
+CHECKOUT = {"git_hash", "lmms_eval_version"}
+"""What they say of the state of the checkout, which somebody may commit to while this runs."""
+
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 _POLL_S = 0.01
 _LONGEST_WAIT_S = 300.0
@@ -100,13 +106,15 @@ def logs_of(folder: Path) -> dict[str, Any]:
     for path in sorted((folder / "lmms_eval").rglob("*.json*")):
         text = path.read_text(encoding="utf-8")
         name = path.name.split("_", 2)[2]
-        found[name] = text.splitlines() if path.suffix == ".jsonl" else _without_times(json.loads(text))
+        found[name] = (
+            text.splitlines() if path.suffix == ".jsonl" else _without_times(json.loads(_ADDRESS.sub("", text)))
+        )
     return found
 
 
 def _without_times(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _without_times(item) for key, item in value.items() if key not in TIMES}
+        return {key: _without_times(item) for key, item in value.items() if key not in TIMES | CHECKOUT}
     return value
 
 
