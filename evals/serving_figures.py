@@ -218,6 +218,7 @@ class BenchReport(_Frozen):
         model: Checkpoint folder, or the server's model name.
         checkpoint_fingerprint: As `run.json` has it; None for a server, whose files are not seen.
         engine_args: Arguments of the engine; of a server what it tells.
+        kernels: Linear kernels that vLLM chose; empty for the other backends and for 16-bit weights.
         template_sha256: Of the chat template; None for a server.
         processor: Limits of pixels and frames that the processor was configured with.
         seed: Of generated workloads and arrivals.
@@ -238,6 +239,7 @@ class BenchReport(_Frozen):
     model: str
     checkpoint_fingerprint: str | None = None
     engine_args: dict[str, Any] = Field(default_factory=dict)
+    kernels: list[str] = Field(default_factory=list)
     template_sha256: str | None = None
     processor: dict[str, Any] = Field(default_factory=dict)
     seed: int = 0

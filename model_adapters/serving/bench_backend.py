@@ -22,6 +22,7 @@ class BackendFacts:
     variant: str | None = None
     checkpoint_fingerprint: str | None = None
     engine_args: dict[str, Any] = field(default_factory=dict)
+    kernels: tuple[str, ...] = ()
     template_sha256: str | None = None
     processor: dict[str, Any] = field(default_factory=dict)
     engine_start_s: float | None = None

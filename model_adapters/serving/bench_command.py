@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -154,6 +155,8 @@ def _open_backend(backend: str, model_args: str, media_kinds: str) -> BenchBacke
         return TransformersBench(dict(given))
     from tliveomni_eval.model_adapters.serving.engine_bench import EngineBench
 
+    # Standard output is for the figures, which a machine may read.
+    os.environ.setdefault("VLLM_LOGGING_STREAM", "ext://sys.stderr")
     return EngineBench(dict(given))
 
 

@@ -85,6 +85,7 @@ def run_bench(backend: BenchBackend, settings: BenchSettings, scratch: Path, ann
         model=facts.model,
         checkpoint_fingerprint=facts.checkpoint_fingerprint,
         engine_args=facts.engine_args,
+        kernels=list(facts.kernels),
         template_sha256=facts.template_sha256,
         processor=facts.processor,
         seed=settings.seed,
@@ -197,8 +198,9 @@ def _steps(
     for rate in settings.rates:
         announce(f"{spec.name}: {rate:g} a second")
         _reset(backend)
-        arrivals = poisson_arrivals(rate, len(requests), settings.seed)
-        steps.append(load_step("open", rate, backend.run(requests, arrivals, None, settings.timeout_s), settings.slo))
+        arrivals = poisson_arrivals(rate, settings.requests, settings.seed)
+        outcomes = backend.run(requests[: len(arrivals)], arrivals, None, settings.timeout_s)
+        steps.append(load_step("open", rate, outcomes, settings.slo))
     return steps
 
 

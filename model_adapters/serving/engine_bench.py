@@ -62,6 +62,7 @@ class EngineBench:
             model=model.checkpoint.name,
             checkpoint_fingerprint=model.fingerprint.fingerprint,
             engine_args={key: value for key, value in model.settings.engine_args.items() if key != "model"},
+            kernels=model.kernels,
             template_sha256=template_digest(model.template),
             processor=model.media_settings.as_record(),
             engine_start_s=self._started_s,
