@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from tliveomni_eval.model_adapters.parity.comparable_requests import (
     sample_key,
 )
 from tliveomni_eval.model_adapters.parity.token_scores import SideRecord, scores_of
+from tliveomni_eval.model_adapters.transformers_backend.stop_texts import StopTexts
 from tliveomni_eval.model_adapters.vllm_backend.adapter import TLiveOmniVLLM, engine_prompt, refusal_errors
 from tliveomni_eval.model_adapters.vllm_backend.chat_model import OpenRequest, Progress
 from tliveomni_eval.model_adapters.vllm_backend.engine_loop import Response
@@ -136,13 +137,22 @@ class CandidateSide(TLiveOmniVLLM):
                 document=sample.reference.document,
                 modality=prompt_modality(sample.request.prompt),
                 prompt_tokens=sample.prompt_tokens,
-                text=text,
+                text=self._text(completion, sample) if completion else "",
                 cut=bool(completion) and completion.finish_reason == "length",
                 scores=scores_of(sample.scored.prompt_logprobs, sample.reference.scores.tokens, self._top_k),
                 left_out=tuple(sorted(sample.request.prompt.ignored)),
             )
         )
         answered(int(index), Response(text, sample.prompt_tokens, 0, "stop"))
+
+    def _text(self, completion: Any, sample: _Sample) -> str:
+        """Decoded as the reference's answer is: vLLM holds back a character whose last bytes were cut off."""
+        tokenizer = getattr(self._template, "tokenizer", self._template)
+
+        def decode(tokens: Sequence[int]) -> str:
+            return str(tokenizer.decode(list(tokens), skip_special_tokens=True))
+
+        return StopTexts(decode, sample.request.decoding.stop, 0).cut(decode(completion.token_ids))[0]
 
 
 def rendered(engine: Any, prompt: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,6 +5,7 @@ Started by `tlive parity` as `python -m tliveomni_eval.model_adapters.parity.sid
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import time
@@ -26,6 +27,9 @@ from tliveomni_eval.model_adapters.run.run_events import Answered, EventWriter, 
 if TYPE_CHECKING:
     from tliveomni_eval.model_adapters.parity.candidate_side import CandidateSide
     from tliveomni_eval.model_adapters.parity.reference_side import ReferenceSide
+
+SMALL_WEIGHTS = 200 * 2**20
+"""Bytes of weights below which vLLM computes on one core."""
 
 
 def main(arguments: list[str]) -> int:
@@ -105,11 +109,27 @@ def _backend(specification: SideSpecification, events: EventWriter) -> Reference
         from tliveomni_eval.model_adapters.parity.reference_side import ReferenceSide
 
         return ReferenceSide(**shared)
+    _keep_a_small_model_to_one_core(specification)
     from tliveomni_eval.model_adapters.parity.candidate_side import CandidateSide
 
     assert specification.reference_records is not None
     reference = {record.key: record for record in read_records(specification.reference_records)}
     return CandidateSide(reference=reference, answers=specification.side == "candidate", **shared)
+
+
+def _keep_a_small_model_to_one_core(specification: SideSpecification) -> None:
+    """Threads that wait for each other at each of hundreds of small layers lose what they gain."""
+    from tliveomni_eval.model_adapters.checkpoint import locate_checkpoint
+    from tliveomni_eval.model_adapters.vllm_backend.installed_engine import installed_device
+
+    asked = specification.model_args
+    folder = locate_checkpoint(asked.get("model", ""), asked.get("variant", "")).folder
+    weights = sum(file.stat().st_size for file in folder.glob("*.safetensors"))
+    if installed_device() == "cpu" and weights < SMALL_WEIGHTS:
+        import torch
+
+        os.environ.setdefault("VLLM_CPU_OMP_THREADS_BIND", "nobind")
+        torch.set_num_threads(1)
 
 
 def _write(
