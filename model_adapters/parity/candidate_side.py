@@ -130,15 +130,15 @@ class CandidateSide(TLiveOmniVLLM):
         del inside[int(index)]
         assert sample.reference.scores is not None
         completion = sample.answer.outputs[0] if self._answers else None
-        text = completion.text if completion else ""
+        text = "" if completion is None else completion.text
         self.records.append(
             SideRecord(
                 task=sample.reference.task,
                 document=sample.reference.document,
                 modality=prompt_modality(sample.request.prompt),
                 prompt_tokens=sample.prompt_tokens,
-                text=self._text(completion, sample) if completion else "",
-                cut=bool(completion) and completion.finish_reason == "length",
+                text="" if completion is None else self._text(completion, sample),
+                cut=completion is not None and completion.finish_reason == "length",
                 scores=scores_of(sample.scored.prompt_logprobs, sample.reference.scores.tokens, self._top_k),
                 left_out=tuple(sorted(sample.request.prompt.ignored)),
             )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +18,9 @@ CONFIDENCE = 0.95
 _RECORD = "record"
 
 
-def metric_changes(reference: Path, candidate: Path, compared: dict[str, Collection[str]]) -> dict[str, MetricChange]:
+def metric_changes(
+    reference: Path, candidate: Path, compared: Mapping[str, Collection[str]]
+) -> dict[str, MetricChange]:
     """The change of each task's metric over the samples that were compared.
 
     Args:
