@@ -1,4 +1,4 @@
-"""The code of `interrupted_runs.py` with two kills, over real vLLM; and that it would see what it looks for."""
+"""The code of `interrupted_runs.py` with one kill, over real vLLM; and that it would see what it looks for."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import pytest
 from interrupted_runs import FaultError, check_equal_logs, check_kept, run_under_kills
 
 
-def test_kills_lose_and_repeat_nothing_and_the_logs_are_those_of_a_run_in_peace(tmp_path: Path) -> None:
+def test_a_kill_loses_and_repeats_nothing_and_the_logs_are_those_of_a_run_in_peace(tmp_path: Path) -> None:
     words = ["--no-canaries", "--model-args", "max_num_seqs=2"]
-    tally = run_under_kills(tmp_path, ["bf16"], ["evaluation process", "all processes"], limit=12, seed=1, words=words)
-    assert sum(tally.kills.values()) >= 1
+    tally = run_under_kills(tmp_path, ["bf16"], ["evaluation process"], limit=12, seed=1, words=words)
+    assert tally.kills["evaluation process"] == 1
     assert tally.answers == 12
 
 
