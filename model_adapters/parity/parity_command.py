@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import tempfile
 from collections.abc import Callable
@@ -123,6 +124,8 @@ def _compare(
     from tliveomni_eval.model_adapters.parity.comparison import Comparison
     from tliveomni_eval.model_adapters.run.run_display import RunDisplay
 
+    # A job scheduler that ends this process means its sides too, and the scratch folder.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with ExitStack() as shown:
 
         def progress(name: str, _: Any) -> Callable[[Any], None]:
