@@ -11,6 +11,7 @@ from lmms_eval.api.model import lmms
 from loguru import logger
 from tliveomni_eval.evals.errors import UserError
 from tliveomni_eval.model_adapters.server_backend.chat_request import chat_request
+from tliveomni_eval.model_adapters.server_backend.event_loop import run_to_end
 from tliveomni_eval.model_adapters.server_backend.server_arguments import ServerArguments
 from tliveomni_eval.model_adapters.server_backend.server_client import (
     ServerAnswer,
@@ -43,7 +44,7 @@ class TLiveOmniServer(lmms):  # type: ignore[misc]
     def __init__(self, **arguments: Any) -> None:
         super().__init__()
         self.arguments = ServerArguments.from_mapping(arguments)
-        self.served = asyncio.run(self._served_model())
+        self.served = run_to_end(self._served_model())
         self.failed: dict[int, str] = {}
         logger.info(f"{self.arguments.base_url} serves {self.served['id']}, {self.arguments.concurrency} at a time")
 
@@ -68,7 +69,7 @@ class TLiveOmniServer(lmms):  # type: ignore[misc]
             UserError: A medium cannot be read, the server refuses a request, or it fails again and again.
         """
         self.failed = {}
-        answers = asyncio.run(self._answer_all(requests))
+        answers = run_to_end(self._answer_all(requests))
         if self.failed:
             first = next(iter(self.failed.values()))
             logger.error(f"{len(self.failed)} of {len(requests)} samples have no answer and count as errors: {first}")

@@ -126,12 +126,11 @@ def cache(servers: tuple[str, ...], model: str, fill: int, as_json: bool) -> int
     Sends images under a UUID, then the UUID alone, with changed content, after eviction and to a replica. Ends with 1
     where an answer was given from media that were not asked about.
     """
-    import asyncio
-
     from rich.console import Console
+    from tliveomni_eval.model_adapters.server_backend.event_loop import run_to_end
     from tliveomni_eval.model_adapters.serving.cache_check import check_media_cache, print_cache_report
 
-    report = asyncio.run(check_media_cache(servers, model, fill))
+    report = run_to_end(check_media_cache(servers, model, fill))
     if as_json:
         click.echo(report.model_dump_json(indent=2))
     else:

@@ -10,6 +10,7 @@ from typing import Any
 from tliveomni_eval.evals.errors import UserError
 from tliveomni_eval.evals.serving_figures import Memory
 from tliveomni_eval.model_adapters.server_backend.chat_request import chat_request
+from tliveomni_eval.model_adapters.server_backend.event_loop import EventLoop
 from tliveomni_eval.model_adapters.server_backend.server_arguments import ServerArguments
 from tliveomni_eval.model_adapters.server_backend.server_client import ServerClient, ServerFailure, ServerRefusal
 from tliveomni_eval.model_adapters.serving.bench_backend import BackendFacts
@@ -35,9 +36,9 @@ class ServerBench:
     def __init__(self, arguments: ServerArguments, media_kinds: frozenset[str]) -> None:
         self._arguments = arguments
         self._kinds = media_kinds
-        self._loop = asyncio.new_event_loop()
+        self._loop = EventLoop()
         self._client = ServerClient(arguments)
-        self._served = self._loop.run_until_complete(self._client.served_model())
+        self._served = self._loop.run(self._client.served_model())
 
     @property
     def media_kinds(self) -> frozenset[str]:
@@ -75,7 +76,7 @@ class ServerBench:
 
         With one at a time, the server's own counters tell queue and prefill of each where it publishes them.
         """
-        return self._loop.run_until_complete(self._run(requests, arrivals, concurrency, timeout_s))
+        return self._loop.run(self._run(requests, arrivals, concurrency, timeout_s))
 
     def reset_caches(self, *, prefix: bool = True, processor: bool = True, encoder: bool = True) -> None:
         """A server offers no way to empty its caches.
@@ -91,7 +92,7 @@ class ServerBench:
 
     def close(self) -> None:
         """Close the connections."""
-        self._loop.run_until_complete(self._client.close())
+        self._loop.run(self._client.close())
         self._loop.close()
 
     async def _run(

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
-from synthetic_run import samples, with_noise, write_release, write_run, write_serving_figures
+from synthetic_run import NOW, samples, with_noise, write_release, write_run, write_serving_figures
 from tliveomni_eval.leaderboard.report import WrittenReport, write_report
 
-NOW = datetime(2026, 11, 30, 12, 30, tzinfo=UTC)
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 

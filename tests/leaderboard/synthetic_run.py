@@ -16,6 +16,7 @@ from tliveomni_eval.evals.logs.run_info import Checkpoint, RunInfo, read_run_inf
 from tliveomni_eval.evals.serving_figures import BenchReport, Workload
 
 DATE = "20261130_120000"
+NOW = datetime(2026, 11, 30, 12, 30, tzinfo=UTC)
 PROMPTS = {"zh": "读出图中的价格标签,只回答文字。", "en": "Read the tag in the image. Answer with its text only."}
 ATTRIBUTES = {
     "lang": ("zh", "en"),

@@ -99,7 +99,7 @@ def test_the_page_names_no_host_and_no_folder_of_this_machine(single_page, folde
 
 
 def test_the_same_runs_give_the_same_bytes(release: Path, tmp_path: Path, single_page) -> None:
-    from conftest import NOW
+    from synthetic_run import NOW
 
     again = write_report(
         [release / "runs"],
@@ -140,7 +140,7 @@ def test_a_run_that_cannot_be_read_is_shown_as_missing(small: Path, tmp_path: Pa
     baseline, candidates = split_baseline(runs, "first")
     report = gate_candidates(baseline.run, [run.run or run.path for run in candidates])
     comparison = Comparison(baseline, candidates, report)
-    from conftest import NOW
+    from synthetic_run import NOW
 
     shown = build_overview(comparison, pair_tasks(comparison), "x", NOW)
     third = next(index for index, card in enumerate(shown.candidates) if card.name == "third")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import io
 from types import SimpleNamespace
@@ -15,6 +14,7 @@ from PIL import Image
 from tliveomni_eval.evals.errors import UserError
 from tliveomni_eval.model_adapters.server_backend.adapter import TLiveOmniServer
 from tliveomni_eval.model_adapters.server_backend.chat_request import chat_request
+from tliveomni_eval.model_adapters.server_backend.event_loop import run_to_end
 from tliveomni_eval.model_adapters.server_backend.server_arguments import ServerArguments
 from tliveomni_eval.model_adapters.server_backend.server_client import ServerClient, ServerFailure
 from tliveomni_eval.model_adapters.vllm_backend.decoding import Decoding
@@ -93,7 +93,7 @@ def test_time_that_runs_out_is_told_apart():
         running(lambda *_: 1.0) as (address, _),
         pytest.raises(ServerFailure, match=r"no answer within 0\.2 s") as failed,
     ):
-        asyncio.run(ask(address))
+        run_to_end(ask(address))
     assert failed.value.timed_out
 
 
@@ -106,14 +106,14 @@ def test_streams_have_moments_and_a_broken_one_is_a_failure():
             await client.close()
 
     with running(lambda *_: (200, answer("abc", 5, 3))) as (address, _):
-        streamed = asyncio.run(ask(address))
+        streamed = run_to_end(ask(address))
     assert (streamed.text, streamed.prompt_tokens, streamed.output_tokens) == ("abc", 5, 3)
     assert streamed.sent <= streamed.first <= streamed.last
     with (
         running(lambda *_: (200, answer("abc") | {"breaks": True})) as (address, _),
         pytest.raises(ServerFailure, match="broke off"),
     ):
-        asyncio.run(ask(address))
+        run_to_end(ask(address))
 
 
 def test_no_server_and_no_such_model_are_said():
@@ -147,3 +147,13 @@ def test_media_travel_without_loss(tmp_path):
     assert video["video_url"]["url"].startswith("data:video/mp4;base64,")
     assert text == {"type": "text", "text": "what?"}
     assert body["stop"] == ["\n\n"]
+
+
+def test_a_program_with_a_running_loop_may_evaluate():
+    """As a notebook, or a program that drives a browser."""
+
+    async def evaluated(address):
+        return model_on(address).generate_until(requests(3))
+
+    with running(lambda number, _: (200, answer("yes"))) as (address, _):
+        assert [result.text for result in run_to_end(evaluated(address))] == ["yes"] * 3
