@@ -25,7 +25,7 @@ class EventLoop:
         self._runner = asyncio.Runner()
 
     def run(self, coroutine: Coroutine[Any, Any, Result]) -> Result:
-        """Wait for a coroutine: in this thread, where an interrupt ends it, or in another if this one has a running loop."""
+        """Wait for a coroutine: in this thread, where an interrupt ends it, or in another if a loop runs here."""
         try:
             asyncio.get_running_loop()
         except RuntimeError:
