@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, model_validator
-from tliveomni_eval.evals.logs.log_error import LogError
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validator
+from tliveomni_eval.evals.logs.json_model import read_json_model
 
 SERVING_FIGURES_NAME = "bench.json"
-_LARGEST = 16 * 2**20
 
 Modality = Literal["text", "image", "video", "audio"]
 Seconds = Field(default=None, ge=0, allow_inf_nan=False)
@@ -276,14 +275,4 @@ def read_bench_report(path: Path) -> BenchReport:
     Raises:
         LogError: It cannot be read or is not what `tlive bench` writes; the message names file and field.
     """
-    path = path / SERVING_FIGURES_NAME if path.is_dir() else path
-    try:
-        if path.stat().st_size > _LARGEST:
-            raise LogError(f"larger than {_LARGEST >> 20} MiB, which no {SERVING_FIGURES_NAME} is", path)
-        return BenchReport.model_validate_json(path.read_bytes())
-    except OSError as error:
-        raise LogError(f"cannot be read: {error.strerror}", path) from error
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "the file"
-        raise LogError(f"{where}: {first['msg']} (got {str(first['input'])[:80]!r})", path) from error
+    return read_json_model(path / SERVING_FIGURES_NAME if path.is_dir() else path, BenchReport)

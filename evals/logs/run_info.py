@@ -10,13 +10,12 @@ import os
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 from tliveomni_eval.evals.canaries.canary_result import CanaryResult
-from tliveomni_eval.evals.logs.log_error import LogError
+from tliveomni_eval.evals.logs.json_model import read_json_model
 
 RUN_INFO_NAME = "run.json"
 SCHEMA_VERSION = 1
-_LARGEST_RUN_INFO = 16 * 2**20
 
 
 class Checkpoint(BaseModel):
@@ -161,13 +160,4 @@ def read_run_info(path: Path) -> RunInfo:
         LogError: If the file is unreadable, is not JSON, has an unknown field or another schema version; the message
             names the file and the field.
     """
-    try:
-        if path.stat().st_size > _LARGEST_RUN_INFO:
-            raise LogError(f"larger than {_LARGEST_RUN_INFO >> 20} MiB, which no run.json is", path)
-        return RunInfo.model_validate_json(path.read_bytes())
-    except OSError as error:
-        raise LogError(f"cannot be read: {error.strerror}", path) from error
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "the file"
-        raise LogError(f"{where}: {first['msg']} (got {str(first['input'])[:80]!r})", path) from error
+    return read_json_model(path, RunInfo)

@@ -27,7 +27,7 @@ class _FirstToken:
             self.first = time.perf_counter()
 
     def end(self) -> None:
-        pass
+        """Part of what `generate` asks of a streamer; the end is seen when `generate` returns."""
 
 
 class TransformersBench:
