@@ -64,7 +64,7 @@ class Kokoro:
         tokens = [self._token_of[phoneme] for phoneme in phonemes]
         inputs = {
             "tokens": np.array([[0, *tokens, 0]], dtype=np.int64),
-            "style": self._style(line.voice.name, len(tokens)),
+            "style": np.mean([self._style(name, len(tokens)) for name in line.voice.blended], axis=0),
             "speed": np.array([line.speed], dtype=np.float32),
         }
         return _trimmed(np.asarray(self._session.run(None, inputs)[0], dtype=np.float32).ravel())
