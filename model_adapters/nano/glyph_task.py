@@ -11,7 +11,8 @@ import torch.nn.functional as functional
 
 from .glyph_sheet import BLANK, LABEL_COUNT, SLOTS_A_PATCH, draw_glyph_sheet
 from .image_pool import PoolLayout, Sample
-from .lean_forward import PromptShape, prompt_shape, vision_forward
+from .lean_vision import vision_forward
+from .prompt_shape import PromptShape, prompt_shape
 from .training_task import ShapeClass
 
 HEAD = "auxiliary.glyph_head"

@@ -18,8 +18,10 @@ from PIL import Image
 from rapidfuzz.distance import Levenshtein
 
 from . import ocr_source
-from .lean_forward import VisionOutput, prompt_shape, text_forward, vision_forward
+from .lean_forward import text_forward
+from .lean_vision import VisionOutput, vision_forward
 from .prompt_encoding import PromptEncoder
+from .prompt_shape import prompt_shape
 
 
 @dataclass(frozen=True, slots=True)

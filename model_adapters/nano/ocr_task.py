@@ -12,8 +12,10 @@ import torch.nn.functional as functional
 
 from . import ocr_source
 from .image_pool import PoolLayout, Sample
-from .lean_forward import PromptShape, prompt_shape, text_forward, vision_forward
+from .lean_forward import text_forward
+from .lean_vision import vision_forward
 from .prompt_encoding import PromptEncoder
+from .prompt_shape import PromptShape, prompt_shape
 from .training_task import ShapeClass
 
 KINDS = ("line", "table")

@@ -8,8 +8,10 @@ from tliveomni_eval.model_adapters.nano import ocr_source
 from tliveomni_eval.model_adapters.nano.architecture import NanoDimensions
 from tliveomni_eval.model_adapters.nano.build_tokenizer import default_tokenizer
 from tliveomni_eval.model_adapters.nano.export import export_checkpoint, untrained_model
-from tliveomni_eval.model_adapters.nano.lean_forward import prompt_shape, text_forward, vision_forward
+from tliveomni_eval.model_adapters.nano.lean_forward import text_forward
+from tliveomni_eval.model_adapters.nano.lean_vision import vision_forward
 from tliveomni_eval.model_adapters.nano.prompt_encoding import PromptEncoder
+from tliveomni_eval.model_adapters.nano.prompt_shape import prompt_shape
 
 SMALL = NanoDimensions(
     hidden_size=64,

@@ -19,9 +19,10 @@ from tliveomni_eval.model_adapters.nano.export import untrained_model
 from tliveomni_eval.model_adapters.nano.glyph_sheet import ALPHABET, BLANK, SLOTS_A_PATCH, draw_glyph_sheet
 from tliveomni_eval.model_adapters.nano.glyph_task import GlyphTask, glyph_loss
 from tliveomni_eval.model_adapters.nano.image_pool import ImagePools, Pool, PoolLayout, RendererError
-from tliveomni_eval.model_adapters.nano.lean_forward import patches_of, prompt_shape
+from tliveomni_eval.model_adapters.nano.lean_vision import patches_of
 from tliveomni_eval.model_adapters.nano.ocr_task import OcrTask, ocr_loss
 from tliveomni_eval.model_adapters.nano.prompt_encoding import EncodedTail, PromptEncoder
+from tliveomni_eval.model_adapters.nano.prompt_shape import prompt_shape
 from tliveomni_eval.model_adapters.nano.training_state import TrainingState, initial_weights, load_masters
 
 CPU = torch.device("cpu")
